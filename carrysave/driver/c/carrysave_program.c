@@ -24,7 +24,7 @@
 enum { MOVE = 1, START = 2, FLOATS = 3, RING = 4 };
 enum { JOB_WORDS = 34, HEAD_WORDS = 6, PARAMETER_WORDS = 5, RING_WORDS = 9, ADDRESSES = 5 };
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64,
-       TABLE = 128, PACKED = 256 };
+       TABLE = 128, PACKED = 256, LISTED = 512 };
 
 /* First address on chip. */
 #define CHIP 0x80000000u
@@ -193,7 +193,14 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->of_windows = (flags & WINDOW) != 0;
     if (job->of_windows)
         carrysave_read_window(word + 29, &job->window);
-    if (!job->vector && !job->of_windows && word[30]) {
+    if (flags & LISTED) {
+        /* A list, or a fifth bit of the operation; an index has the least magnitude. */
+        job->listed = !job->vector;
+        job->vector += job->vector ? 16u : 0u;
+        job->a_scales = job->listed ? address(of, word[29]) : 0u;
+        if (job->vector == CARRYSAVE_INDEX)
+            job->low = (int32_t)word[30];
+    } else if (!job->vector && !job->of_windows && word[30]) {
         job->a_scales = job->a + word[29];
         job->ldsa = word[30];
     }
