@@ -26,6 +26,13 @@ enum { JOB_WORDS = 34, HEAD_WORDS = 6, PARAMETER_WORDS = 5, RING_WORDS = 9, ADDR
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64,
        TABLE = 128, PACKED = 256, LISTED = 512 };
 
+/* The bit of MODE, in a device that can have lists. */
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__LISTED_bm
+#define LISTED_MODE MASK(JOB__MODE__LISTED)
+#else
+#define LISTED_MODE 0u
+#endif
+
 /* First address on chip. */
 #define CHIP 0x80000000u
 
@@ -287,7 +294,8 @@ static void relocate(const machine *of, uint32_t *base, uint8_t *image, uint32_t
         const uint32_t others = MASK(JOB__MODE__WINDOW) | MASK(JOB__MODE__VECTOR);
 
         add_to(word, ADDRESSES, by, chip);
-        if (word[JOB(LDSA) / 4u] && !(word[JOB(MODE) / 4u] & others))
+        if ((word[JOB(LDSA) / 4u] || (word[JOB(MODE) / 4u] & LISTED_MODE))
+            && !(word[JOB(MODE) / 4u] & others))
             add_to(word + JOB(A_SCALES_LO) / 4u, 2u, by, chip);
     }
     base[0] = (uint32_t)of->base;
