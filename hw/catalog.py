@@ -318,7 +318,10 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 _LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock", "sparse")
-_OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits", "windows", "taps", "table")
+_OPTIONS = (
+    *("code_bytes", "transpose", "gather", "blend"),
+    *("scratch", "trits", "windows", "taps", "table"),
+)
 ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", "shares", "lists", *_LATER, *_OPTIONS),

@@ -90,8 +90,8 @@ def check_text(network: Network, text: TextFlags, reading: Reading) -> None:
         check_no_text(text, model or Path("a build without --model"))
         return
     check_decoder(model)
-    if (text.calibration, text.tokens) != (BY_DEFAULT.calibration, BY_DEFAULT.tokens):
-        raise UsageError(f"--calibration and --tokens must be left out of {model.name}")
+    if replace(text, cache_=BY_DEFAULT.cache_, kv=None) != BY_DEFAULT:
+        raise UsageError(f"--skip, --calibration and --tokens must be left out of {model.name}")
     if replace(network, model=None, flash=False) != NO_NETWORK or reading != BY_THE_MODEL:
         raise UsageError(
             "--input, --batch, --batch-axis, --constant and --state must be left out of"

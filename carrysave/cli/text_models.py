@@ -40,10 +40,14 @@ class TextFlags:
         int | None,
         Parameter(help="Of a language model: bits of a key or value, 8, 4. [default: as `chat`]"),
     ] = None
+    skip: Annotated[
+        float, Parameter(help="Of a language model: as `chat`; with -p lists=N, rows are not read.")
+    ] = 0.0
     calibration: Annotated[
         Path | None,
         Parameter(
-            help="Of a text encoder: text, a sentence in each line, that steps are chosen for."
+            help="Of a text encoder: text, a sentence in each line, that steps are chosen for. Of"
+            " a language model: a text for --skip."
         ),
     ] = None
     tokens: Annotated[int, Parameter(help="Of a text encoder: tokens of a sentence, at most.")] = (
@@ -74,7 +78,7 @@ def check_no_text(options: TextFlags, model: Path) -> None:
     """Refuse flags of text models for another model."""
     if options != BY_DEFAULT:
         raise UsageError(
-            f"--cache, --kv, --calibration and --tokens must be left out of {model.name}"
+            f"--cache, --kv, --skip, --calibration and --tokens must be left out of {model.name}"
         )
 
 
@@ -118,7 +122,14 @@ def text_program(
         from carrysave.compiler.target.target import Target
 
         target = Target(block_of(parameters), timing=timing)
-        program, more = compile_file(model, target, cache=options.cache_, bits=options.kv)
+        program, more = compile_file(
+            model,
+            target,
+            cache=options.cache_,
+            bits=options.kv,
+            skip=options.skip,
+            text=options.calibration if options.skip else None,
+        )
         return TextProgram(program, more=more)
     if options.calibration is None:
         raise UsageError(f"--calibration must be given for {model.name}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from .job import FACTOR_BITS, RECORD_BYTES, TABLE_BYTES, Job
 from .maps import map_word
-from .operations import DEPTHWISE, INDEX, MAPS, OTHERS, PLACE_BYTES, SECOND
+from .operations import DEPTHWISE, HIGH, MAPS, OTHERS, PLACE_BYTES, SECOND
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 from .window import Window
 
@@ -51,7 +51,7 @@ def descriptor(job: Job) -> bytes:
     for name in ("a_format", "b_format", "accumulate", "c_bytes", "table", "packed"):
         put(f"mode_{name}", int(getattr(job, name)))
     put("mode_order", int(job.by_columns))
-    put("mode_listed", int(job.places is not None or job.vector == INDEX))
+    put("mode_listed", int(job.places is not None or job.vector in HIGH))
     put_address("a_scales", job.places or 0)
     put("low", job.least)
     if job.window is not None:
@@ -182,8 +182,9 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     read = [rows(job.a, of_a, job.lda)]
     one = job.vector == DEPTHWISE
     read.append(rows(job.b, 1 if job.packed else job.k, 1 if one else job.ldb))
-    if job.vector in (*SECOND, *MAPS) or table:
-        row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
+    if job.vector in (*SECOND, *MAPS, "blend") or table:
+        codes = job.n * (job.a_format + 1)
+        row = {"scale": 1, "gather": 4, "blend": 2 * codes}.get(job.vector or "", codes)
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
     if job.b_scales and not job.ldsb:

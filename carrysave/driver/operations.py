@@ -2,6 +2,7 @@
 
 __all__ = [
     "DEPTHWISE",
+    "HIGH",
     "INDEX",
     "MAPS",
     "OTHERS",
@@ -24,9 +25,13 @@ SHARES = ("exps", "divide")
 They are jobs of programs; :meth:`VectorControl.vector` does not make them."""
 INDEX, PLACE_BYTES = "index", 4
 """Lists of places, of so many bytes each: by the number of a gather. A job of programs, too."""
-OTHERS = {**dict.fromkeys(SHARES, "exps"), INDEX: "gather"}
+HIGH = {INDEX: "gather", "sigmoid": "silu", "blend": "multiply"}
+"""Operations whose number is that of another one, but for its fifth bit; all are jobs of programs.
+A sigmoid is requantised as a SiLU. A blend weighs rows of A and of B by the factors behind those;
+its shift is how many of their bits are behind the binary point."""
+OTHERS = {**dict.fromkeys(SHARES, "exps"), **HIGH}
 """Operations that have the number of another one."""
 DEPTHWISE = "depthwise"
 """Windows of a map, channel by channel: a job that has a window."""
-REQUANTISED = ("gelu", "silu", *SECOND, *MAPS, "divide")
+REQUANTISED = ("gelu", "silu", "sigmoid", *SECOND, *MAPS, "divide", "blend")
 """Vector jobs that say how codes are made."""

@@ -7,12 +7,13 @@ import numpy as np
 from .descriptor import WINDOW_FIELDS, window_of
 from .job import Job, Requantisation
 from .maps import map_of_word
-from .operations import INDEX, MAPS
+from .operations import HIGH, INDEX, MAPS
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 
 __all__ = ["job_of", "relocate"]
 
 _NAMES = {number: name for name, number in OPERATIONS.items()}
+_HIGH = {low: name for name, low in HIGH.items()}
 _AS_GIVEN = ("m", "n", "k", "lda", "ldb", "ldc", "block_m", "block_n", "block_k")
 _ADDRESSES = 5
 """Of matrices, with which a descriptor begins: those of A, B, C, bias and records."""
@@ -43,7 +44,7 @@ def job_of(image: bytes) -> Job:
     given |= {name: get(name) for name in _AS_GIVEN}
     listed, requantise = get("mode_listed"), get("mode_requantise")
     vector = _name(get("mode_vector"), requantise, listed)
-    if listed:
+    if listed and vector in (None, INDEX):
         given |= {"least": get("low")} if vector else {"places": address("a_scales")}
     if vector in MAPS:
         pairs = map_of_word(get("ldsa")), map_of_word(get("ldsb"))
@@ -83,8 +84,8 @@ def job_of(image: bytes) -> Job:
 def _name(operation: int, requantise: int, listed: int) -> str | None:
     """Return the name of an operation; None of a product. Requantised shares are divided."""
     name = _NAMES[operation] if operation else None
-    if name == "gather" and listed:
-        return INDEX
+    if name and listed:
+        return _HIGH.get(name, name)
     return "divide" if name == "exps" and requantise else name
 
 

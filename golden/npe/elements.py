@@ -10,7 +10,7 @@ from golden.npe.activation import exp_parts
 from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
 from golden.npe.vector import GATES, VectorUnitSpec
 
-__all__ = ["add", "factored", "gate", "multiply", "scale", "shifted", "sigmoid"]
+__all__ = ["add", "blend", "factored", "gate", "multiply", "scale", "shifted", "sigmoid"]
 
 _GATE = Choice("operation", "silu", tuple(GATES))
 
@@ -18,12 +18,12 @@ _GATE = Choice("operation", "silu", tuple(GATES))
 def gate(
     spec: VectorUnitSpec, operation: str, x: np.ndarray, out: RequantiserSpec, to: Requantisation
 ) -> np.ndarray:
-    """Multiply values by a sigmoid of them, and requantise.
+    """Multiply values by a sigmoid of them, and requantise; or the sigmoid alone, by one.
 
     With e the exponential of minus the magnitude of the argument, rounded down to gate_width bits
-    after the binary point, the sigmoid of values of at least zero is 1 / (1 + e). The multiplier is
-    divided by 1 + e, rounding down; the quotient is the factor of values of at least zero, the
-    multiplier less the quotient that of those below. So a multiplier of many bits makes an exact
+    after the binary point, the sigmoid of values above zero is 1 / (1 + e). The multiplier is
+    divided by 1 + e, rounding down; the quotient is the factor of values above zero, the multiplier
+    less the quotient that of others. So a multiplier of many bits makes an exact
     sigmoid.
 
     Parameters
@@ -32,7 +32,8 @@ def gate(
     operation : of :data:`GATES`.
     x : of `spec.in_format`, in units of 2^-scale_width.
     out : of one column, with a multiplier of at most reciprocal_width bits.
-    to : the requantisation of x times the sigmoid, in units of 2^-scale_width.
+    to : the requantisation of x times the sigmoid, in units of 2^-scale_width; of the sigmoid
+        alone, of that.
 
     Returns
     -------
@@ -46,7 +47,8 @@ def gate(
         )
     to.check(out)
     x = spec.in_format.check("x", x)
-    product = x * sigmoid(spec, operation, x, int(np.asarray(to.multiplier)[0]))
+    values = np.ones_like(x) if operation == "sigmoid" else x
+    product = values * sigmoid(spec, operation, x, int(np.asarray(to.multiplier)[0]))
     scaled = replace(out, width=spec.width + spec.reciprocal_width, multiplier_width=2)
     by_one = replace(to, multiplier=np.array([1]))
     return requantiser(scaled, product.reshape(-1, 1), by_one).reshape(x.shape)
@@ -71,7 +73,7 @@ def sigmoid(spec: VectorUnitSpec, operation: str, x: np.ndarray, multiplier: int
     mantissa, whole = exp_parts(1 << spec.scale_width, -(-argument >> 6))
     exponential = mantissa << spec.gate_width - spec.scale_width - 1 >> np.minimum(whole, 62)
     quotient = (multiplier << spec.gate_width) // (one + exponential)
-    return np.where(x < 0, multiplier - quotient, quotient)
+    return np.where(x > 0, quotient, multiplier - quotient)
 
 
 def add(
@@ -175,3 +177,25 @@ def _pair(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _requantised(sums: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
     return requantiser(out, sums.reshape(-1, out.n), to).reshape(sums.shape)
+
+
+def blend(
+    a: np.ndarray, b: np.ndarray, factors: np.ndarray, places: int, limits: tuple[int, int]
+) -> np.ndarray:
+    """Weigh values of two rows: a f + b (1 - f), in one rounding, to the nearest, halves up.
+
+    Parameters
+    ----------
+    a, b : integers of one scale, of at most 16 bits.
+    factors : f, in units of 2^-places, of at most 16 bits. From 0 to 1, a result lies between a
+        and b; of others, too, it is exact before it is limited.
+    places : 0..15.
+    limits : least and greatest result.
+
+    Returns
+    -------
+    int64, of the scale of `a` and `b`.
+    """
+    a, b, factors = (np.asarray(each, np.int64) for each in (a, b, factors))
+    total = factors * (a - b) + (b << places) + (1 << places >> 1)
+    return np.clip(total >> places, *limits)

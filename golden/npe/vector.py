@@ -34,9 +34,9 @@ SECOND = (*PAIRS, "scale")
 """Operations of jobs that read rows of B: that of a scale is the exponent of one of A."""
 SHARES = ("exps", "divide")
 """Operations of one-pass attention: shares of blocks, and what sums of them are divided by."""
-OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS, "scale", *SHARES)
+OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS, "scale", *SHARES, "sigmoid")
 """Operations of the vector unit; each one's place is its number."""
-GATES = {"gelu": 109, "silu": 64}
+GATES = {"gelu": 109, "silu": 64, "sigmoid": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
 SCALED = (*GATES, *PAIRS, "scale", "divide")
 """Operations whose rows say how they are requantised."""
@@ -246,7 +246,7 @@ class VectorUnitSpec:
     @property
     def operation_width(self) -> int:
         """Bits of the number of an operation."""
-        return 3 + self.builds(SHARES)
+        return 3 + self.builds((*SHARES, "sigmoid"))
 
     @property
     def exponent_width(self) -> int:

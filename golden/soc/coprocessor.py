@@ -10,7 +10,6 @@ import numpy as np
 
 from golden.formats.bitmap import BlockSize, unpack_image
 from golden.formats.integer import IntFormat
-from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
@@ -24,6 +23,7 @@ from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.row_factors import scaled
+from golden.soc.second_rows import BLEND, blended_rows, scaled_rows
 from golden.soc.shares import octaves, row_of, shifted_sums, shifts
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window, window_rows
@@ -123,14 +123,12 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
         return Error.NONE
     taken = IntFormat(width=min(unit.width, matrix["a"].bits))
     rows, how = taken.wrap(space.load(matrix["a"])), job.requantisation
-    if operation == "scale" and how is not None:
-        exponents = np.broadcast_to(space.load(matrix["b"])[:, 0] & 63, job.m)
-        codes = np.empty_like(rows)
-        for one in np.unique(exponents).tolist():
-            chosen = exponents == one
-            codes[chosen] = vector_rows(
-                unit, operation, rows[chosen], shifted(how, one, unit.scaling)
-            )[0]
+    if operation in ("scale", BLEND) and how is not None:
+        second = space.load(matrix["b"])
+        if operation == BLEND:
+            codes = blended_rows(rows, taken.wrap(second), how)
+        else:
+            codes = scaled_rows(unit, rows, second[:, 0], how)
         space.store(matrix["c"], codes)
         return Error.NONE
     other = None

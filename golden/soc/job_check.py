@@ -12,6 +12,7 @@ from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import FACTOR_BYTES
+from golden.soc.second_rows import BLEND
 from golden.soc.shares import octave_rows, share_columns, shares_blocks
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.vector_jobs import c_bytes, narrows, vector_mode
@@ -178,8 +179,9 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         placed["a"] = _map_of(job, job.window)
         placed["b"] = Matrix(address=job.b, rows=1, columns=job.k, distance=0, bits=8)
         return placed | _of_columns(spec, job)
-    if job.vector in (*SECOND, *MAPS):
-        each, size = (1, 8) if job.vector == "scale" else (job.n, read)
+    if job.vector in (*SECOND, *MAPS, BLEND):
+        both = job.n << (job.vector == BLEND)
+        each, size = (1, 8) if job.vector == "scale" else (both, read)
         placed["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
         placed |= _of_columns(spec, job)
     return placed

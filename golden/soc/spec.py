@@ -30,11 +30,10 @@ __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
 class CoprocessorSpec(BusSpec):
     """An engine between operand stores and a sum store, on a memory bus or streams.
 
-    Operand stores are multi-buffered: buffers fill while one is multiplied, which hides the memory
-    latency. The sum store is double-buffered: one half leaves while the other accumulates. A block
-    of C is computed as a whole, tile by tile, over all of K, so that each code of A and of B is
-    reused for several tiles. A vector unit beside the engine, if any, works on rows of matrices.
-    Matrices at the last `scratch` addresses are on chip, and take no part of the bus.
+    Operand stores are multi-buffered: buffers fill while one is multiplied. The sum store is
+    double-buffered: one half leaves while the other accumulates. A block of C is computed as a
+    whole, tile by tile, over all of K, so that each code is reused for several tiles. A vector unit
+    beside the engine, if any, works on rows. Matrices at the last `scratch` addresses are on chip.
     """
 
     engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
@@ -51,6 +50,7 @@ class CoprocessorSpec(BusSpec):
     code_bytes: int = parameter(Integer("most bytes of a code of C; 2: either", 1, 1, 2, "bytes"))
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
     gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
+    blend: bool = parameter(Flag("vector jobs can weigh two rows by factors", False))
     table: bool = parameter(Flag("jobs can look requantised codes up in a table of 256", False))
     taps: int = parameter(Integer("multipliers of a lane for jobs on maps; 0: no jobs", 0, 0, 7))
     tap_rows: int = parameter(Integer("rows of windows that depthwise jobs sum at once", 1, 1, 5))

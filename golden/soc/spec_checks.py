@@ -37,6 +37,11 @@ def check_parts(spec: Any) -> None:
     if spec.sparse:
         check_sparse(spec.data_width, spec.b_deep, others=stream or spec.windows or not spec.blocks)
     unit = spec.vector
+    if spec.blend and (unit is None or not unit.scales):
+        raise ValueError(
+            "blend must be false without a vector unit that has an operation that requantises,"
+            " not True"
+        )
     check_lists(
         spec.lists,
         [(kind.codes, kind.b_deep, kind.a_bits) for kind in spec.kinds],

@@ -2,16 +2,21 @@
 
 from typing import Any
 
+import numpy as np
+
 from golden.npe.vector import SCALED
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.job import Error, Job
 from golden.soc.lists import INDEX
 from golden.soc.maps import MAPS
+from golden.soc.second_rows import BLEND
 
 __all__ = ["c_bytes", "narrows", "vector_jobs", "vector_mode"]
 
 _NARROWS = ("softmax", "exps", "transpose", "gather")
 """Operations that can make codes of a byte of a unit whose codes have two, unrequantised."""
+_PLACES = 15
+"""Most bits of a factor of a blend behind the binary point."""
 
 
 def vector_jobs(spec: Any) -> tuple[str, ...]:
@@ -19,7 +24,12 @@ def vector_jobs(spec: Any) -> tuple[str, ...]:
 
     Of a :class:`golden.soc.spec.CoprocessorSpec`, which is not known here.
     """
-    moves = {"transpose": spec.transpose, "gather": spec.gather, INDEX: spec.lists > 0}
+    moves = {
+        "transpose": spec.transpose,
+        "gather": spec.gather,
+        INDEX: spec.lists > 0,
+        BLEND: spec.blend,
+    }
     return (
         *(() if spec.vector is None else spec.vector.built),
         *(name for name, there in moves.items() if there and spec.vector is not None),
@@ -42,7 +52,7 @@ def c_bytes(spec: Any, job: Job) -> int:
 def vector_mode(spec: Any, job: Job) -> Error:
     """Check the operation of a vector job, its codes, and the length of its rows."""
     unit = spec.vector
-    of_maps, windows = (*MAPS, DEPTHWISE), job.vector == DEPTHWISE
+    of_maps, windows, how = (*MAPS, DEPTHWISE), job.vector == DEPTHWISE, job.requantisation
     more = (
         job.b_format,
         job.encode,
@@ -57,14 +67,14 @@ def vector_mode(spec: Any, job: Job) -> Error:
         (job.window is not None) != windows,
         job.places is not None,
         job.vector == INDEX and job.c_bytes,
+        job.vector == BLEND and how is not None and int(np.asarray(how.shift).item()) > _PLACES,
     )
-    how = job.requantisation
     if (
         unit is None
         or job.vector not in spec.vector_jobs
         or job.a_format >= spec.vector_in_bytes
         or any(more)
-        or (how is None) == (job.vector in (*SCALED, *of_maps))
+        or (how is None) == (job.vector in (*SCALED, *of_maps, BLEND))
         or (job.vector in of_maps and (job.a_format > 0 or job.c_bytes > 1))
         or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
         or (narrows(spec, job) and how is None and job.vector not in _NARROWS)

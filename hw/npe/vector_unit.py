@@ -36,7 +36,7 @@ class _Pass(NamedTuple):
 
 
 class VectorUnit(wiring.Component):
-    """Computes softmax, norms, GELU or SiLU of rows of integers, or sums or products of two rows.
+    """Computes softmax, norms, GELU, SiLU, sigmoid of rows of integers, sums or products of two.
 
     Or requantises a row as it is: scales it.
 
@@ -97,8 +97,8 @@ class VectorUnit(wiring.Component):
         "softmax": 4,  # difference, power, sum, product
         "layer_norm": 4,  # difference, square, sum, product
         "rms_norm": 3,  # square, sum, product
-        "gelu": 5,  # product, power, sum, quotient, product
-        "silu": 5,
+        # Product, power, sum, quotient, product.
+        **dict.fromkeys(("gelu", "silu", "sigmoid"), 5),
         "add": 2,  # sum, product
         "multiply": 2,  # products
         "scale": 1,  # product

@@ -270,10 +270,9 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
 
 def _of_vector(spec: CoprocessorSpec, unit: VectorUnitSpec) -> Mapping[str, int]:
     """Return the values of the discovery registers of a vector unit."""
-    numbers = vector_numbers()
     fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
     return {
-        "vector": sum({1 << numbers[name] >> 1 for name in spec.vector_jobs}),
+        "vector": sum({1 << vector_numbers()[name] >> 1 for name in spec.vector_jobs}),
         "vector_format": sum(value << low for value, low in fields)
         | unit.signed << 24
         | unit.lanes * (unit.scales or spec.taps > 0) << 25,

@@ -48,6 +48,10 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return elementary.sigmoid(x)
 
 
+def _fresh(x: np.ndarray) -> np.ndarray:
+    return _gated(x, np.ones_like(x))
+
+
 def _moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray:
     return keep * state + (1 - keep) * fresh
 
@@ -61,6 +65,7 @@ FLOATS = Units(
     probabilities=_probabilities,
     cached=_cached,
     sigmoid=_sigmoid,
+    fresh=_fresh,
     moved=_moved,
 )
 """The same in floats: what the cost of golden's units is measured against."""

@@ -22,6 +22,8 @@ import numpy as np
 from carrysave import cache
 from carrysave.compiler.decoder.perplexity import losses
 from carrysave.compiler.decoder.recurrent import decoder_of
+from carrysave.compiler.decoder.row_gates import ROW_UNITS
+from carrysave.compiler.decoder.units import GOLDEN, Units
 from carrysave.compiler.front.decoder import FORMS
 from carrysave.compiler.front.text import (
     FORMATS,
@@ -133,11 +135,12 @@ def windows(text: np.ndarray, count: int) -> np.ndarray:
     return np.stack([text[start : start + WINDOW + 1] for start in starts])
 
 
-def golden_bits(path: Path, rows: np.ndarray) -> float:
-    """Return the mean bits of a character by golden's integer units."""
+def golden_bits(path: Path, rows: np.ndarray, units: Units = GOLDEN) -> float:
+    """Return the mean bits of a character by golden's integer units, or others."""
     model, _ = load_text(path)
     bits = [
-        losses(decoder_of(model, cache=WINDOW, bits=None).step(row[:-1]), row[1:]) for row in rows
+        losses(decoder_of(model, cache=WINDOW, bits=None, units=units).step(row[:-1]), row[1:])
+        for row in rows
     ]
     return float(np.mean(bits))
 
@@ -175,7 +178,9 @@ def make(arguments: argparse.Namespace) -> dict[str, Any]:
     save_text(path, header, network.rounded(weights))
     rows = windows(held, HELD)
     theirs = float(jax.jit(network.loss)(weights, rows))
-    ours = golden_bits(path, rows)
+    ours, more = golden_bits(path, rows), {}
+    if arguments.form == "recurrent":
+        more["golden, states of 16 bits"] = golden_bits(path, rows, ROW_UNITS)
     return {
         "path": str(path),
         "form": arguments.form,
@@ -187,6 +192,7 @@ def make(arguments: argparse.Namespace) -> dict[str, Any]:
         "bits per character, JAX": theirs,
         "golden": ours,
         "difference": ours / theirs - 1,
+        **more,
     }
 
 

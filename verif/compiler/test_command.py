@@ -66,7 +66,10 @@ def test_estimate_takes_a_network(run: Run, tmp_path: Path) -> None:
         ((model, "--state", "y=x"), "output 'y' must be 1 x 6 x 4 x 4, as the input"),
         ((model, "-p", "windows=7"), "windows must be"),
         (("adder_tree", "--batch", "2"), "--tokens and --memory are for a model's file"),
-        ((model, "--cache", "9"), "--cache, --kv, --calibration and --tokens must be left out of"),
+        (
+            (model, "--cache", "9"),
+            "--kv, --skip, --calibration and --tokens must be left",
+        ),
         ((tmp_path / "compile" / "model", "--batch", "2"), "other options must be left out"),
     ):
         done = run("estimate", *line)
@@ -174,7 +177,10 @@ def test_floats_are_the_processors(run: Run, tmp_path: Path) -> None:
     [
         (["--batch", "0"], "--batch must be 1 or more, not 0"),
         (["--batch", "3"], "--batch must be 1, as in the model, not 3"),
-        (["-p", ENGINE, "--tokens", "9"], "--kv, --calibration and --tokens must be left out of"),
+        (
+            ["-p", ENGINE, "--tokens", "9"],
+            "--skip, --calibration and --tokens must be left out of",
+        ),
         (["-p", "engine=systolic_os(m=2,n=2,a_width=9)"], "must have A of int8, not -256..255"),
         (["-p", "requantise=false"], "QLinearMatMul 'QLinearMatMul_y': must be requantised by"),
         (["-p", "taps=3", "-p", "windows=true", "-p", VECTOR], "requantisers must be 4 with taps"),

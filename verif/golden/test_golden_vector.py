@@ -214,8 +214,8 @@ def test_gate_matches_definition(fields: dict[str, Any], operation: str) -> None
                 math.floor(Fraction(2 * unit - rest, 2 * unit) / 2**whole * 2**spec.gate_width),
                 2**spec.gate_width,
             )
-            quotient = math.floor(multiplier / (1 + e))
-            product = x * (quotient if x >= 0 else multiplier - quotient)
+            q = math.floor(multiplier / (1 + e))
+            product = (x, 1)[operation == "sigmoid"] * (q if x > 0 else multiplier - q)
             code = math.floor(Fraction(product, 2**shift) + Fraction(1, 2)) + zero_point
             expected.append(
                 min(max(code, spec.scaling.out_format.low), spec.scaling.out_format.high)
@@ -224,7 +224,7 @@ def test_gate_matches_definition(fields: dict[str, Any], operation: str) -> None
 
 
 def test_gate_refuses_unknown_operations() -> None:
-    with pytest.raises(ValueError, match="operation must be one of gelu, silu, not 'relu'"):
+    with pytest.raises(ValueError, match="operation must be one of gelu, silu, sigmoid, not"):
         gate(VectorUnitSpec(), "relu", np.arange(3), VectorUnitSpec().scaling, scale_by(0))
     with pytest.raises(ValueError, match=r"out must have a multiplier of 2\.\.12 bits, not 16"):
         gate(VectorUnitSpec(), "gelu", np.arange(3), OUT, scale_by(0))

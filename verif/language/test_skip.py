@@ -9,7 +9,7 @@ import pytest
 
 from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile_decoder
-from carrysave.compiler.decoder.folder import load_model
+from carrysave.compiler.decoder.folder import compile_file, load_model
 from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.decoder.skip import Skipped, skipping, with_skips
 from carrysave.compiler.decoder.summary import lines, summary
@@ -25,7 +25,9 @@ from carrysave.errors import ArgumentError
 from carrysave.weights.gguf import read_gguf
 from golden.lut.grouped import FastWeights
 from golden.soc.lists import list_bytes, listed
+from verif.compiler import runners
 from verif.language.test_chat import write
+from verif.soc.driver.conftest import library as library
 
 TEXT = np.array([3, 1, 4, 1, 5, 9, 2, 6])
 NARROW = "systolic_os(m=2,n=8,b_width=4)"
@@ -139,3 +141,25 @@ def test_bytes_of_a_token_are_those_of_rows_that_are_read(tmp_path: Path) -> Non
 def test_options_that_cannot_be(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         ChatOptions(**options).check()
+
+
+def test_the_c_driver_takes_lists(library: Any, tmp_path: Path) -> None:
+    """A program with lists leaves the same logits by the C driver as by golden."""
+    program = compile_decoder(tiny(tmp_path), target(32), cache=8)
+    wanted, shares = run(program)
+    assert shares
+    ours = ProgramDecoder(program, *runners.on_c(library)(program), 8)
+    assert np.array_equal(ours.step(TEXT), wanted)
+
+
+def test_a_file_is_compiled_with_its_lists(tmp_path: Path) -> None:
+    """As `compile --skip` does; without lists, zeros are multiplied, to the same logits."""
+    path = write(tmp_path / "m.gguf")
+    made = [compile_file(path, target(lists), cache=8, bits=None, skip=0.5)[0] for lists in (0, 32)]
+    (dense, none), (sparse, shares) = map(run, made)
+    assert np.array_equal(dense, sparse)
+    assert (len(none), len(shares) > 0) == (0, True)
+    assert 0.3 < np.mean(shares) < 0.7
+    for share in (-0.1, 1):
+        with pytest.raises(ArgumentError, match="skip"):
+            compile_file(path, target(0), cache=8, bits=None, skip=share)

@@ -60,9 +60,14 @@ CASES: list[dict[str, Any]] = [
         "operations": "exps,divide", "lanes": 2, "length": 40, "width": 16, "scale_width": 8,
         "out_width": 16, "signed": True, "block": 8,
     },
+    {"operations": "sigmoid", "lanes": 2, "length": 9, "width": 10, "out_width": 7},
+    {
+        "operations": f"{SUMMED},{DIRECT},exps,divide,sigmoid", "lanes": 2, "length": 40,
+        "width": 15, "scale_width": 8, "out_width": 16, "signed": True, "block": 8,
+    },
     # As the unit of a language model on a wide bus, but for shorter rows.
     {
-        "operations": "softmax,rms_norm,silu", "lanes": 16, "width": 16, "length": 200,
+        "operations": "softmax,rms_norm,silu,sigmoid", "lanes": 16, "width": 16, "length": 200,
         "scale_width": 8, "out_width": 15, "signed": True, "norm_fraction": 8, "quotient_bits": 4,
     },
 ]  # fmt: skip

@@ -84,6 +84,16 @@ LONG: list[dict[str, Any]] = [
         "counters": False, "narrow": True,
         "vector": "vector_unit(operations=softmax,lanes=1,length=9,width=4)",
     },
+    # Blends and sigmoids of bytes, of lanes that are no power of two; of two bytes, of one beat.
+    SMALL | {
+        "engine": "systolic_os(m=3,n=3)", "requantise": False, "narrow": True, "blend": True,
+        "vector": "vector_unit(operations=sigmoid,lanes=3,length=40,width=7,quotient_bits=3)",
+    },
+    SMALL | {
+        "engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "lean": True, "blend": True,
+        "gather": True,
+        "vector": "vector_unit(operations=add,silu,lanes=4,length=4,width=12,out_width=13)",
+    },
     # Few registers: a row's address passes no queue but one.
     CASES[0] | {"lean": True},
 ]  # fmt: skip
@@ -95,7 +105,7 @@ signed=True)"
 LONG.append(
     _TWO_BEATS | {"vector": _UNIT.format("softmax,rms_norm,silu,add,multiply,scale")},
 )
-SHORT = _TWO_BEATS | {"vector": _UNIT.format("softmax,add,multiply,scale")}
+SHORT = _TWO_BEATS | {"vector": _UNIT.format("softmax,multiply,scale,sigmoid"), "blend": True}
 """What `make test` simulates, with the bench of memory on chip, too; words of the vector unit have
 two beats of the bus, or of its codes of one byte."""
 
@@ -111,6 +121,8 @@ two beats of the bus, or of its codes of one byte."""
             "transpose must be false .* byte",
         ),
         ({"gather": True}, "gather must be false without a vector unit .*, not True"),
+        ({"blend": True}, "blend must be false without a vector unit .* requantises, not True"),
+        ({"blend": True, "vector": "vector_unit()"}, "blend must be false .* requantises"),
         ({"taps": 3}, "taps must be 0 without a vector unit, .*, not 3"),
         ({"taps": 2}, r"taps must be 0, or 3\.\.7, not 2"),
         ({"taps": 9}, r"taps must be 0\.\.7, not 9"),
@@ -127,7 +139,7 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
     """Of the default builds, not even the digest tells of them."""
     plain = Design("coprocessor")
     assert "sizes" not in plain.key
-    for name in ("code_bytes", "transpose", "gather", "taps", "table"):
+    for name in ("code_bytes", "transpose", "gather", "blend", "taps", "table"):
         assert name not in plain.key
 
 

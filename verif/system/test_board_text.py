@@ -79,7 +79,10 @@ def test_what_does_not_fit_is_refused_with_its_bytes(run: Run, tmp_path: Path) -
         ),
         (["kv260"], "--model must be left out: kv260 has a processor, which runs the files of"),
         ([BOARD.name, "--batch", "2"], "--input, --batch, .* must be left out of m.gguf"),
-        ([BOARD.name, "--tokens", "4"], "--calibration and --tokens must be left out of m.gguf"),
+        (
+            [BOARD.name, "--tokens", "4"],
+            "--skip, --calibration and --tokens must be left out of m",
+        ),
         ([BOARD.name, "--kv", "5"], "--kv must be 8 or 4"),
         ([BOARD.name, "-p", "vector=vector_unit(width=12)"], "vector must be vector_unit"),
     ):

@@ -5,13 +5,12 @@ import math
 import numpy as np
 
 from carrysave.compiler.decoder.blocks import Blocks
+from carrysave.compiler.decoder.hadamard import hadamard, hadamard_size
 from carrysave.compiler.decoder.units import (
     GOLDEN,
     GROUP,
     SHARE_BITS,
     Units,
-    hadamard,
-    hadamard_size,
     rotated,
     turns,
 )

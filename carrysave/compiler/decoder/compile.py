@@ -13,6 +13,7 @@ from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
+from carrysave.compiler.decoder.row_gates import ROWS
 from carrysave.compiler.decoder.units import GROUP, VECTOR
 from carrysave.compiler.front.decoder import FEED, Model
 from carrysave.compiler.program.assemble import assembled
@@ -54,15 +55,19 @@ LOGITS = "logits"
 """Output of the program."""
 
 
-def needed_parameters() -> dict[str, str]:
-    """Return the parameters of a co-processor that a program needs: the vector unit."""
-    facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
+def needed_parameters(*, blend: bool = False) -> dict[str, str]:
+    """Return the parameters of a co-processor that a program needs: the vector unit.
+
+    With blends, it makes the gates of recurrent states, too.
+    """
+    facts = ",".join(f"{name}={value}" for name, value in vars(ROWS if blend else VECTOR).items())
     return {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
 
 
 def block_of(parameters: Mapping[str, str]) -> Design:
     """Return a co-processor with the vector unit, and other parameters as given."""
-    return Design.parse("coprocessor", {**needed_parameters(), **parameters})
+    needed = needed_parameters(blend=parameters.get("blend") == "true")
+    return Design.parse("coprocessor", {**needed, **parameters})
 
 
 def core_block(
@@ -160,7 +165,7 @@ def _check(model: Model, target: Target, cache: int) -> None:
         wrong.append(f"engine must have sums of {bits} bits in memory, not {info.sums.bits}")
     if target.mode.k_max < longest:
         wrong.append(f"K must be 1..{target.mode.k_max}, the engine's k_max, not {longest}")
-    if unit is None or replace(unit, lanes=VECTOR.lanes) != VECTOR:
+    if unit is None or replace(unit, lanes=VECTOR.lanes) not in (VECTOR, ROWS):
         facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
         wrong.append(f"vector must be vector_unit({facts}), but for lanes, not {unit}")
     elif target.spec.sizes:

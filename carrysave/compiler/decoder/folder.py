@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.compile import LOGITS, NF4, ProgramDecoder, compile_decoder
+from carrysave.compiler.decoder.skip import with_skips
 from carrysave.compiler.front.checkpoint import load_checkpoint
 from carrysave.compiler.front.decoder import CACHE_BITS, Model
 from carrysave.compiler.front.gguf import ROUNDED_BITS, load_rounded
@@ -81,7 +82,13 @@ def load_model(path: Path, bits: int | str = ROUNDED_BITS) -> Loaded:
 
 
 def compile_file(
-    path: Path, target: Target, *, cache: int, bits: int | None
+    path: Path,
+    target: Target,
+    *,
+    cache: int,
+    bits: int | None,
+    skip: float = 0.0,
+    text: Path | None = None,
 ) -> tuple[Program, dict[str, Any]]:
     """Compile a model's file.
 
@@ -91,6 +98,8 @@ def compile_file(
     target : the co-processor.
     cache, bits : of :func:`carrysave.compiler.decoder.compile.compile_decoder`; `cache` is at most
         the model's context.
+    skip, text : of :func:`with_skips`: a share of inputs of feed-forwards counts as zero; rows of
+        weights are not read where the co-processor has lists.
 
     Returns
     -------
@@ -103,6 +112,9 @@ def compile_file(
         raise refusal("kv", "left out, as the model has no cache", str(bits))
     if bits not in (None, *CACHE_BITS):
         raise refusal("kv", "8 or 4 bits", str(bits))
+    if not 0 <= skip < 1:
+        raise refusal("skip", "0 or more, and below 1", str(skip))
+    model, _ = with_skips(model, loaded.words, skip, text)
     most = min(cache, model.shape.context)
     program = compile_decoder(model, target, cache=most, bits=bits)
     return program, {"decoder": {"cache": most, "vocabulary": vocabulary}}

@@ -241,7 +241,7 @@ class Lowering(ABC):
         )
         for first in range(0, x.columns, VECTOR.length):
             size = min(VECTOR.length, x.columns - first)
-            to.rows("silu", codes.across(first, size), made.across(first, size), how)
+            to.rows("silu", codes.across(first, size), made.across(first, size), how=how)
         return made
 
     def gates(self, x: Buffer) -> Buffer:

@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from carrysave.compiler.decoder.caches import POSITION, Cache, stored
+from carrysave.compiler.decoder.hadamard import hadamard_size
 from carrysave.compiler.decoder.lowering import F32, F64, I8, I16, I32, Lowering
 from carrysave.compiler.decoder.lowering_activation import capped
-from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, hadamard_size, turns
+from carrysave.compiler.decoder.units import SHARE_BITS, VECTOR, turns
 from carrysave.compiler.front.decoder import Layer, Rope
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Format, Operation

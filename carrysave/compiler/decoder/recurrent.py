@@ -38,7 +38,7 @@ class Recurrent(Blocks):
         forget, candidate, gate = self._products(
             layer, h, "mix_forget", "mix_candidate", "mix_gate"
         )
-        keep, fresh = units.sigmoid(forget), units.gated(candidate, np.ones_like(candidate))
+        keep, fresh = units.sigmoid(forget), units.fresh(candidate)
         states = np.empty(h.shape)
         state = self._states[number]
         for row in range(len(h)):

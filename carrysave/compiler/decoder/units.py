@@ -16,7 +16,7 @@ from golden.npe.vector import VectorUnitSpec, softmax
 
 __all__ = [
     "GELU", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Cached", "Units", "activated", "aligned",
-    "capped", "gates", "hadamard", "hadamard_size", "moved", "rotated", "scored", "sigmoid",
+    "capped", "fresh", "gates", "moved", "rotated", "scored", "sigmoid",
     "silu_scaling", "times", "turns",
 ]  # fmt: skip
 
@@ -68,6 +68,11 @@ def normed(x: np.ndarray, gain: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
 def gated(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Multiply by the SiLU of gates x, of 16 bits with 8 after the point, saturated; float32."""
     return _silus()[gates(x) - VECTOR.in_format.low] * values
+
+
+def fresh(x: np.ndarray) -> np.ndarray:
+    """Compute the SiLU of values alone, as :func:`gated`."""
+    return gated(x, np.ones_like(x))
 
 
 @functools.cache
@@ -178,22 +183,6 @@ def rotated(x: np.ndarray, turns: np.ndarray) -> np.ndarray:
     return turned.reshape(x.shape)
 
 
-def hadamard(x: np.ndarray) -> np.ndarray:
-    """Add and subtract along 2^n values of heads, which spreads what stands out; not scaled."""
-    size, step = x.shape[-1], 1
-    while step < hadamard_size(size):
-        pairs = x.reshape(*x.shape[:-1], size // (2 * step), 2, step)
-        low, high = pairs[..., 0, :], pairs[..., 1, :]
-        x = np.stack([low + high, low - high], axis=-2).reshape(x.shape)
-        step *= 2
-    return x
-
-
-def hadamard_size(head: int) -> int:
-    """Return of how many values of a head each sum is: the greatest 2^n that divides it."""
-    return head & -head
-
-
 Cached = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Codes, and for each block of them a step and an offset: step * code + offset, exact doubles."""
 
@@ -230,6 +219,7 @@ class Units:
     probabilities : rows of scores to their softmax.
     cached : keys or values to those that the cache has, of some bits, scaled by blocks.
     sigmoid : values to their sigmoid.
+    fresh : values to what is fresh of a recurrent state, their SiLU.
     moved : a recurrent state, what remains of it and what is fresh to the next state.
     rows : of queries that attend at once; what a row must not see yet has scores of -infinity.
     """
@@ -243,6 +233,7 @@ class Units:
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     cached: Callable[[np.ndarray, int, int], Cached] = cached
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid
+    fresh: Callable[[np.ndarray], np.ndarray] = fresh
     moved: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] = moved
     rows: int = 32
 

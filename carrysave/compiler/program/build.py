@@ -146,8 +146,7 @@ class Builder:
     def gathered(self, x: Buffer, places: np.ndarray) -> Buffer:
         """Add a move of a row's numbers into another order, by the place of each in `x`."""
         self.run()
-        size = x.bits // 8
-        sources = x.places[0][places, None] + np.arange(size)
+        sources = x.places[0][places, None] + np.arange(x.bits // 8)
         reason = "numbers of a row in another order"
         to = self.image.move(self.node, self.operator, sources.reshape(-1, 1), reason=reason)
         if self._taken is not None:
@@ -208,9 +207,10 @@ class Builder:
             more = Varies(parameter=a.grows, field="width", factor=1)
             self.steps[-1] = replace(step, width=1, varies=(*step.varies, more))
 
-    def rows(self, operation: str, a: Buffer, c: Buffer, how: Requantisation | None = None) -> None:
-        """Add a job of the vector unit on rows of integers of two bytes; or that lists places."""
-        most = jobs.rows(self.image.target, operation, a, c, how=how)
+    def rows(self, operation: str, *of: Buffer, how: Requantisation | None = None) -> None:
+        """Add a job on rows of A, to C, and of B if any, of integers; or that lists places."""
+        a, c, *b = of
+        most = jobs.rows(self.image.target, operation, a, c, b=b[0] if b else None, how=how)
         self._add(replace(most, n=1 if a.grows else most.n), {"n": (a.grows, 1)}, most, 0)
 
     def run(self) -> None:

@@ -15,6 +15,7 @@ from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
 from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
+from golden.soc.second_rows import BLEND
 from golden.soc.shares import share_columns
 
 __all__ = ["Scaled", "checked", "product", "rows", "same", "scaled_product", "scaling"]
@@ -149,14 +150,14 @@ def rows(
     target: Target, operation: str, a: Buffer, c: Buffer, *, b: Buffer | None = None,
     how: Requantisation | None = None, once: bool = False, maps: Maps | None = None,
 ) -> Job:  # fmt: skip
-    """Return an operation of the vector unit on each row of A; an index lists what is not zero.
+    """Return an operation on each row of A; an index lists what is not zero.
 
     Parameters
     ----------
     b : of sums and products rows as those of A, or one for all; of a scale exponents, a column; of
-        a gather numbers of rows, a column.
+        a gather numbers of rows, a column; of a blend codes, and as many factors behind them.
     how : of what is requantised; of a division, the zero point, the limits, and in its shift the
-        bits of codes after the point.
+        bits of codes after the point; of a blend, the limits, and in its shift those of factors.
     once : the only row of B is for all rows of A, even if that has one, too.
     maps : zero points and factors of maps.
 
@@ -183,7 +184,8 @@ def rows(
         shape = m, a.columns
     same(c, "must have the results'", (c.rows, c.columns), shape)
     if b is not None:
-        across, bits = {"scale": (1, 8), "gather": (1, 32)}.get(operation, (a.columns, a.bits))
+        both = {"scale": (1, 8), "gather": (1, 32), BLEND: (2 * a.columns, a.bits)}
+        across, bits = both.get(operation, (a.columns, a.bits))
         one = 1 if b.rows == 1 else m
         same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
     small = spec.sizes and c.bits == 8 < spec.vector.out_width

@@ -39,7 +39,7 @@ from carrysave.compiler.program.groups import ADDRESSES, JobGroup
 from carrysave.driver.descriptor import window_of, window_words
 from carrysave.driver.job import Job, Requantisation
 from carrysave.driver.maps import map_of_word, map_word
-from carrysave.driver.operations import INDEX, MAPS, OTHERS
+from carrysave.driver.operations import HIGH, INDEX, MAPS, OTHERS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = [
@@ -90,6 +90,7 @@ RING_FIELDS = ("at", "base_lo", "base_hi", "counters", "low", "high", "count", "
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
 _OF_A = ("a_scales", "ldsa")
 """Of a product whose B has no scales, these are of octaves in the rows of A."""
+_HIGH = {low: name for name, low in HIGH.items()}
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
 
@@ -119,7 +120,7 @@ def group_words(group: JobGroup) -> list[int]:
         (_Option.WINDOW, job.window is not None),
         (_Option.TABLE, job.table),
         (_Option.PACKED, job.packed),
-        (_Option.LISTED, job.places is not None or job.vector == INDEX),
+        (_Option.LISTED, job.places is not None or job.vector in HIGH),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -173,8 +174,8 @@ def group_of(words: Sequence[int]) -> JobGroup:
         requantisation=requantisation if _Option.REQUANTISE in options else None,
     )
     if _Option.LISTED in options:
-        places, least = (None, more[1]) if job.vector else (more[0], 0)
-        named = INDEX if job.vector else None
+        named = None if job.vector is None else _HIGH[job.vector]
+        places, least = (more[0], 0) if named is None else (None, more[1] * (named == INDEX))
         return JobGroup(
             job=replace(job, places=places, least=least, vector=named), count=count, **steps
         )

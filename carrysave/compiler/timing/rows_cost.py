@@ -14,6 +14,7 @@ from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import cycles as depthwise_cycles
 from golden.soc.lists import INDEX
 from golden.soc.memory import Matrix
+from golden.soc.second_rows import BLEND, blended_cycles
 
 __all__ = ["blocks_of", "mode_of", "rows_cycles", "stores_of"]
 
@@ -60,6 +61,8 @@ def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: T
         took = gathered_cycles(job, unit, latency)
     elif operation == INDEX:
         took = job.m * (2 * job.n + 2)
+    elif operation == BLEND:
+        took = blended_cycles(job.m, job.n, unit.lanes)
     elif operation == DEPTHWISE:
         # Weights, biases and records come before the map.
         took = depthwise_cycles(target.spec, golden_job(job, target.spec))

@@ -192,8 +192,12 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->rounding = (carrysave_rounding)FIELD(word, FEATURES__ROUNDING);
     scratch = FIELD(word, FEATURES__SCRATCH);
 #ifdef CARRYSAVE_COPROCESSOR__MORE_FEATURES__SPARSE_bm
-    if (FIELD(word, FEATURES__MORE))
-        info->sparse = FIELD(get(device, REGISTER(MORE_FEATURES)), MORE_FEATURES__SPARSE) != 0;
+    if (FIELD(word, FEATURES__MORE)) {
+        const uint32_t more = get(device, REGISTER(MORE_FEATURES));
+
+        info->sparse = FIELD(more, MORE_FEATURES__SPARSE) != 0;
+        info->lists = FIELD(more, MORE_FEATURES__LISTS);
+    }
 #endif
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
     has_vector = FIELD(word, FEATURES__VECTOR) != 0;

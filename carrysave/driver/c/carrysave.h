@@ -96,7 +96,14 @@ enum {
     CARRYSAVE_MAP_ADD,
     CARRYSAVE_MAP_MULTIPLY,
     CARRYSAVE_MAP_MAX,
-    CARRYSAVE_DEPTHWISE
+    CARRYSAVE_DEPTHWISE,
+    /* By the number of another one, and a fifth bit. Sigmoids are requantised as SiLU are. A blend
+     * is A f + B (1 - f): rows of B are of n codes, and of n factors behind them, of which `shift`
+     * bits are behind the binary point. An index makes rows of C of n + 1 numbers of 32 bits: the
+     * places of codes of A whose magnitude is `low` or more, zeros, and how many there are. */
+    CARRYSAVE_SIGMOID = 16 + CARRYSAVE_SILU,
+    CARRYSAVE_BLEND = 16 + CARRYSAVE_MULTIPLY,
+    CARRYSAVE_INDEX = 16 + CARRYSAVE_GATHER
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -104,7 +111,7 @@ enum {
  * p for p * 2^-e, unsigned, with the exponent e of the row behind them; of norms codes in units of
  * 2^-norm_fraction. Softmax, GELU and SiLU take codes in units of 2^-scale_width. */
 typedef struct {
-    uint32_t operations; /* bit n - 1: operation n; 0: there is no unit */
+    uint32_t operations; /* bit n - 1: operation n, of 5 bits; 0: there is no unit */
     uint32_t length;     /* most codes in a row; see carrysave_vector_most */
     uint32_t width, out_width, scale_width, norm_fraction, lanes;
     bool is_signed; /* codes of a softmax leave a bit for a sign */
@@ -152,6 +159,7 @@ typedef struct {
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
+    uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
     bool fast_array;   /* the engine's clock is twice that of the bus */
@@ -229,6 +237,9 @@ typedef struct {
     /* B is an image of ldb bytes, as the Python driver and `carrysave pack` make it of the blocks
      * of the job. */
     bool packed;
+    /* Of a product: a_scales is the address of a list as CARRYSAVE_INDEX makes it of k codes; A and
+     * B are read at its places of K alone. */
+    bool listed;
     carrysave_mode mode; /* zeros for an engine of integers */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;

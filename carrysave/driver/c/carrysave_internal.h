@@ -16,6 +16,9 @@ static inline uint32_t ceil_div(uint32_t value, uint32_t by)
     return by == 1u ? value : value / by + (value % by != 0);
 }
 
+/* Of a place in a list, and of how many there are. */
+#define CARRYSAVE_PLACE_BYTES 4u
+
 /* Matrices of a job, in the order of its addresses. */
 enum { IN_A, IN_B, OUT_C, IN_BIAS, IN_RECORDS, IN_A_SCALES, IN_B_SCALES, MATRICES };
 

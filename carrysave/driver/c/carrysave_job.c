@@ -72,6 +72,8 @@ static bool can_requantise(const carrysave *device, const carrysave_job *job)
         if ((job->c_bytes == 1u && made.width > 8u) || carrysave_is_map(job->vector)
             || job->vector == CARRYSAVE_DEPTHWISE)
             made.width = 8u;
+        else if (job->vector == CARRYSAVE_BLEND)
+            made.width = made.width > 8u ? 16u : 8u;
     } else if (job->c_bytes > 1u) {
         made.width = 8u * job->c_bytes;
     }
@@ -97,6 +99,8 @@ static bool has(const carrysave_info *info, const carrysave_job *job)
     if (job->table && (!info->table || !job->per_column || job->c_bytes > 1u))
         return false;
     if (job->packed && (!info->sparse || !job->ldb))
+        return false;
+    if (job->listed && (!info->lists || job->packed))
         return false;
     if (job->c_bytes && (!info->sizes || !job->requantise || job->c_bytes > 2u))
         return false;
@@ -144,7 +148,8 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
             return CARRYSAVE_BAD_DIMENSION;
         if (job->of_windows && !info->windows)
             return CARRYSAVE_BAD_MODE;
-        if (job->k > (mode->codes ? mode->k_max : info->k_max))
+        if (job->k > (mode->codes ? mode->k_max : info->k_max)
+            || (job->listed && info->lists && job->k > info->lists))
             return CARRYSAVE_BAD_K;
         if (!has(info, job))
             return CARRYSAVE_BAD_MODE;
@@ -155,6 +160,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
         const matrix found = carrysave_matrix(device, job, which);
         const bool one = which == IN_BIAS || which == IN_RECORDS
             || (which == IN_B_SCALES && carrysave_book_bytes(info))
+            || (which == IN_A_SCALES && job->listed)
             || (which == IN_B && (depthwise || (job->vector && !job->ldb)));
         if (found.rows && !one && found.distance < row_bytes(&found))
             return CARRYSAVE_BAD_ROW;
@@ -198,6 +204,17 @@ static uint32_t bytes_mode(const carrysave_job *job)
 #endif
 }
 
+/* Whether a product has a list; the fifth bit of an operation. */
+static uint32_t listed_mode(const carrysave_job *job)
+{
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__LISTED_bm
+    return (uint32_t)(job->listed || job->vector >> 4) << SHIFT(JOB__MODE__LISTED);
+#else
+    (void)job;
+    return 0u;
+#endif
+}
+
 /* Whether B is packed, in a device that can have that. */
 static uint32_t packed_mode(const carrysave_job *job)
 {
@@ -219,6 +236,7 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
         | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER)
         | (uint32_t)job->table << SHIFT(JOB__MODE__TABLE) | bytes_mode(job) | packed_mode(job)
+        | listed_mode(job)
         | carrysave_vector_mode(job) | carrysave_window_mode(job);
     uint32_t window[4], number;
 
@@ -267,6 +285,8 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
                   (uint32_t)job->zero_point & MASK(JOB__ZERO_POINT__VALUE));
         }
     }
+    if (job->vector == CARRYSAVE_INDEX)
+        store(descriptor + JOB(LOW), (uint32_t)job->low & MASK(JOB__LOW__VALUE));
     store(descriptor + JOB(MODE), mode);
     store(descriptor + JOB(BLOCK_M), job->block_m);
     store(descriptor + JOB(BLOCK_N), job->block_n);

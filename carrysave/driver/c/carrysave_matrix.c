@@ -47,6 +47,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
                          job->n + job->table * (CARRYSAVE_TABLE_BYTES / CARRYSAVE_RECORD_BYTES),
                          8u * CARRYSAVE_RECORD_BYTES, 0u);
     case IN_A_SCALES:
+        if (job->listed)
+            return matrix_of(job->a_scales, 1u, job->k + 1u, 8u * CARRYSAVE_PLACE_BYTES, 0u);
         if (!block)
             return matrix_of(job->a_scales, octaves ? job->m : 0u, octaves, 8u, job->ldsa);
         return matrix_of(job->a_scales, info->floats ? job->m : 0u,

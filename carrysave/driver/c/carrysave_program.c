@@ -24,7 +24,14 @@
 enum { MOVE = 1, START = 2, FLOATS = 3, RING = 4 };
 enum { JOB_WORDS = 34, HEAD_WORDS = 6, PARAMETER_WORDS = 5, RING_WORDS = 9, ADDRESSES = 5 };
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64,
-       TABLE = 128, PACKED = 256 };
+       TABLE = 128, PACKED = 256, LISTED = 512 };
+
+/* The bit of MODE, in a device that can have lists. */
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__LISTED_bm
+#define LISTED_MODE MASK(JOB__MODE__LISTED)
+#else
+#define LISTED_MODE 0u
+#endif
 
 /* First address on chip. */
 #define CHIP 0x80000000u
@@ -193,7 +200,14 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
     job->of_windows = (flags & WINDOW) != 0;
     if (job->of_windows)
         carrysave_read_window(word + 29, &job->window);
-    if (!job->vector && !job->of_windows && word[30]) {
+    if (flags & LISTED) {
+        /* A list, or a fifth bit of the operation; an index has the least magnitude. */
+        job->listed = !job->vector;
+        job->vector += job->vector ? 16u : 0u;
+        job->a_scales = job->listed ? address(of, word[29]) : 0u;
+        if (job->vector == CARRYSAVE_INDEX)
+            job->low = (int32_t)word[30];
+    } else if (!job->vector && !job->of_windows && word[30]) {
         job->a_scales = job->a + word[29];
         job->ldsa = word[30];
     }
@@ -280,7 +294,8 @@ static void relocate(const machine *of, uint32_t *base, uint8_t *image, uint32_t
         const uint32_t others = MASK(JOB__MODE__WINDOW) | MASK(JOB__MODE__VECTOR);
 
         add_to(word, ADDRESSES, by, chip);
-        if (word[JOB(LDSA) / 4u] && !(word[JOB(MODE) / 4u] & others))
+        if ((word[JOB(LDSA) / 4u] || (word[JOB(MODE) / 4u] & LISTED_MODE))
+            && !(word[JOB(MODE) / 4u] & others))
             add_to(word + JOB(A_SCALES_LO) / 4u, 2u, by, chip);
     }
     base[0] = (uint32_t)of->base;

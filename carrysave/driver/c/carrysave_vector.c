@@ -32,13 +32,14 @@ static bool is_pair(uint32_t operation)
 static bool is_scaled(uint32_t operation)
 {
     return operation == CARRYSAVE_GELU || operation == CARRYSAVE_SILU
+        || operation == CARRYSAVE_SIGMOID || operation == CARRYSAVE_BLEND
         || operation == CARRYSAVE_SCALE || operation == CARRYSAVE_DEPTHWISE || is_pair(operation)
         || carrysave_is_map(operation);
 }
 
 static bool takes_rows_of_b(uint32_t operation)
 {
-    return is_pair(operation) || carrysave_is_map(operation);
+    return is_pair(operation) || carrysave_is_map(operation) || operation == CARRYSAVE_BLEND;
 }
 
 /* The header of a build without a vector unit does not have its fields. */
@@ -70,14 +71,23 @@ static bool has_maps(const carrysave *device, const carrysave_job *job)
     return !job->mode.a_format && job->c_bytes <= 1u && !job->relu;
 }
 
+/* Whether the driver has an operation, if the device does. */
+static bool is_known(uint32_t operation)
+{
+    return (operation && operation <= CARRYSAVE_DEPTHWISE) || operation == CARRYSAVE_SIGMOID
+        || operation == CARRYSAVE_BLEND || operation == CARRYSAVE_INDEX;
+}
+
 uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
 {
     const carrysave_vector_unit *unit = &device->info.vector;
     uint64_t most = 1u;
     uint32_t beats;
 
-    if (!operation || operation > CARRYSAVE_DEPTHWISE || !(unit->operations >> (operation - 1u) & 1u))
+    if (!is_known(operation) || !(unit->operations >> (operation - 1u) & 1u))
         return 0u;
+    if (operation == CARRYSAVE_INDEX)
+        return device->info.lists;
     if (operation == CARRYSAVE_TRANSPOSE)
         return INT32_MAX;
     if (!is_pair(operation) || !unit->lanes)
@@ -115,6 +125,8 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
             of.rows = 1u;
             of.columns = job->k;
         }
+        if (job->vector == CARRYSAVE_BLEND)
+            of.columns = 2u * job->n;
         if (scale || gather) {
             of.columns = 1u;
             of.bits = scale ? 8u : 8u * INDEX_BYTES;
@@ -126,6 +138,10 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
         of.columns = job->n + (job->vector == CARRYSAVE_SOFTMAX);
         of.bits = is_wide(device, job) ? 16u : 8u;
         of.distance = job->ldc;
+        if (job->vector == CARRYSAVE_INDEX) {
+            of.columns = job->n + 1u;
+            of.bits = 8u * CARRYSAVE_PLACE_BYTES;
+        }
         if (job->vector == CARRYSAVE_TRANSPOSE) {
             of.rows = job->n;
             of.columns = job->m;
@@ -161,7 +177,7 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
     if (job->of_windows != depthwise || mode->b_format || mode->codes || mode->block
         || (job->add_bias && !(depthwise && device->info.bias))
         || (job->per_column && !(depthwise && device->info.per_column)) || job->accumulate
-        || job->packed || job->by_columns || job->block_m || job->block_n || job->block_k)
+        || job->packed || job->listed || job->by_columns || job->block_m || job->block_n || job->block_k)
         return false;
     if (job->requantise != is_scaled(job->vector)
         || (job->table && !(device->info.table && (carrysave_is_map(job->vector) || job->per_column))))
@@ -172,6 +188,10 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
                 && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE
                 && job->vector != CARRYSAVE_GATHER)))
         return false;
+    if (job->vector == CARRYSAVE_INDEX)
+        return !job->c_bytes && !job->relu;
+    if (job->vector == CARRYSAVE_BLEND)
+        return !job->relu && job->shift < 16u;
     if (depthwise)
         return !mode->a_format && job->c_bytes <= 1u;
     if (carrysave_is_map(job->vector))
@@ -187,7 +207,7 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
 
 uint32_t carrysave_vector_mode(const carrysave_job *job)
 {
-    return job->vector << SHIFT(JOB__MODE__VECTOR);
+    return (job->vector & 15u) << SHIFT(JOB__MODE__VECTOR);
 }
 
 #else
@@ -240,7 +260,7 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
         job->c_bytes = 1u;
     job->lda = whole_beats(device, carrysave_vector_matrix(device, job, IN_A));
     job->ldb = takes_rows_of_b(operation) ? job->lda : 0u;
-    if (operation == CARRYSAVE_SCALE)
+    if (operation == CARRYSAVE_SCALE || operation == CARRYSAVE_BLEND)
         job->ldb = whole_beats(device, carrysave_vector_matrix(device, job, IN_B));
     if (operation == CARRYSAVE_GATHER)
         job->ldb = INDEX_BYTES;

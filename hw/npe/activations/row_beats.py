@@ -12,9 +12,9 @@ class ValueBeat(data.StructLayout):
     """Values of a row; the last beat has ``count`` + 1, the lowest ones.
 
     Operations: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product, 7 values as
-    they are; where they are built 8 shares of blocks, 9 division by the last value. That of a row's
-    last beat counts, and so does its requantisation, if there is one. Of a sum or a product the two
-    operands come one after the other, as rows of one length.
+    they are; where they are built 8 shares of blocks, 9 division by the last value, 10 sigmoid.
+    That of a row's last beat counts, and so does its requantisation, if there is one. Of a sum or a
+    product the two operands come one after the other, as rows of one length.
     """
 
     def __init__(self, spec: VectorUnitSpec):

@@ -63,8 +63,7 @@ class RowElements:
         firsts, others = (
             Signal(len(valid), name=name, reset_less=True) for name in ("firsts", "others")
         )
-        twice = Signal(4, reset_less=True)
-        again = Signal()
+        twice, again = Signal(4, name="twice", reset_less=True), Signal(name="again")
         m.d.comb += [
             self.direct.eq(self._blocks(m, banks, move, gates | sums | products | scales)),
             again.eq(valid[3] & twice[3]),
@@ -101,6 +100,7 @@ class RowElements:
             second=others[1],
             multiplier=now.multiplier,
             slope=slope(spec, now.operation),
+            ones=self._is("sigmoid") & ~firsts[1],
             digits=digits,
         )
 

@@ -63,6 +63,8 @@ class Elements:
     first, second : of the beat in stage d: the first of a gate, the other of two operands.
     multiplier : of the requantisation.
     slope : of a gate.
+    ones : in place of values, where a gate's are multiplied by its quotients, there are ones: the
+        operation is a sigmoid.
     digits : of a gate's quotients; None where none is built.
     """
 
@@ -74,6 +76,7 @@ class Elements:
     second: Value
     multiplier: Value
     slope: Value
+    ones: Value
     digits: GateDigits | None = field(default=None)
 
 
@@ -144,7 +147,10 @@ def row_lane(
             turned = back[start : start + spec.width]
             argument = Mux(more.again, turned, argument) if "softmax" in spec.built else turned
         chosen, valid = norm & ~(more.again & more.gates), d_keep | more.again
-    linear: Value = Cat(step.low, below) if widths.linear else C(0, widths.operand)
+    value: Value = below
+    if more is not None and spec.builds(["sigmoid"]):
+        value = Mux(more.ones, -1, below.as_signed())[: len(below)]
+    linear: Value = Cat(step.low, value) if widths.linear else C(0, widths.operand)
     linear = Cat(linear, linear[-1].replicate(max(widths.operand - len(linear), 0)))
     if more is not None and back is not None and spec.builds(["multiply"]):
         product = back[spec.MEAN_FRACTION : spec.MEAN_FRACTION + widths.operand]

@@ -3,14 +3,16 @@
 from typing import Any
 
 from amaranth import Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
+from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.row_octaves import RowOctaves
+from hw.soc.registers.rdl import number_width
 
-__all__ = ["RowExponents", "flags_of", "operation_of"]
+__all__ = ["ModeLayout", "RowExponents", "operation_of"]
 
 
 class RowExponents(wiring.Component):
@@ -133,14 +135,24 @@ class RowExponents(wiring.Component):
         return word
 
 
-def flags_of(spec: VectorUnitSpec) -> dict[str, int]:
-    """Return what of a job's mode tells operations of one number apart."""
-    return {"requantise": 1} if spec.builds(spec.SHARES) else {}
+class ModeLayout(data.StructLayout):
+    """What of a job's mode vector jobs look at: ``requantise`` tells shares from divisions.
+
+    ``operation`` has the bits of numbers of vector jobs of the build; ``wide`` codes two bytes.
+    """
+
+    def __init__(self, spec: CoprocessorSpec):
+        assert spec.vector is not None
+        flags = {"requantise": 1} if spec.vector.builds(spec.vector.SHARES) else {}
+        super().__init__({"operation": number_width(spec.vector_jobs), "wide": 1, **flags})
 
 
 def operation_of(spec: VectorUnitSpec, mode: Any, numbers: dict[str, int]) -> Value:
     """Return the number of a job's operation in the vector unit."""
     number: Value = mode.operation - numbers["softmax"]
+    if spec.builds(["sigmoid"]):
+        sigmoid = mode.operation == numbers["sigmoid"]
+        number = Mux(sigmoid, spec.OPERATIONS.index("sigmoid"), number)
     if not spec.builds(spec.SHARES):
         return number
     first = spec.OPERATIONS.index("exps")

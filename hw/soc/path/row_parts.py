@@ -6,6 +6,7 @@ from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
+from hw.soc.path.blend_rows import BlendRows
 from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.index_rows import IndexRows
 from hw.soc.path.map_lanes import MapFactors, sums_of
@@ -17,7 +18,7 @@ from hw.soc.schedule.destination import Destination
 
 __all__ = ["Part", "connect_part", "part_bases", "part_ports", "parts_of"]
 
-Part = TransposeRows | GatherRows | IndexRows | MapRows
+Part = TransposeRows | GatherRows | IndexRows | BlendRows | MapRows
 
 
 def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
@@ -29,6 +30,8 @@ def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
         parts["gather",] = GatherRows(spec)
     if spec.lists:
         parts["index",] = IndexRows(spec)
+    if spec.blend:
+        parts["blend",] = BlendRows(spec)
     if spec.taps:
         parts[(*spec.MAPS, *["depthwise"] * spec.depthwise)] = MapRows(spec)
     return parts
@@ -58,7 +61,7 @@ def part_bases(m: Module, rows: Any) -> dict[Destination, Signal]:
     """
     spec, given = rows.spec, rows.i_base
     names = {Destination.A: "base_a", Destination.ADDEND: "base_c"}
-    if rows.pairs or spec.gather or spec.taps:
+    if rows.pairs or spec.gather or spec.blend or spec.taps:
         names[Destination.B] = "base_b"
     if spec.depthwise:
         names |= {Destination.BIAS: "base_bias", Destination.RECORD: "base_records"}
@@ -97,6 +100,12 @@ def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Sign
         m.d.comb += [
             part.i_wide.eq(rows.i_mode.wide if rows.spec.vector_in_bytes > 1 else 0),
             part.i_least.eq(rows.i_least),
+        ]
+    if isinstance(part, BlendRows):
+        m.d.comb += [
+            part.i_wide.eq(rows.i_mode.wide if rows.spec.vector_in_bytes > 1 else 0),
+            part.i_b.eq(bases[Destination.B]),
+            *(getattr(part, f"i_{name}").eq(rows.i_scale[name]) for name in part.SCALE),
         ]
     if isinstance(part, MapRows):
         m.d.comb += [

@@ -7,6 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import connect
 
 from hw.soc.path.vector_rows import SCALE
+from hw.soc.registers.rdl import numbered
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.row_request import RowRequest
 
@@ -33,7 +34,7 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> Any:
     joined: Any = stream.Signature(RowRequest(path.spec)).create(path=("rows",))
     m.d.comb += [
         rows.i_geometry.eq(path.i_geometry),
-        rows.i_mode.operation.eq(path.i_job.mode.vector),
+        rows.i_mode.operation.eq(numbered(path.spec.vector_jobs, path.i_job.mode)),
         rows.i_mode.wide.eq(path.i_job.mode.a_format),
         *(
             [rows.i_mode.requantise.eq(path.i_job.mode.requantise)]
@@ -51,8 +52,6 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> Any:
     ]
     if path.spec.lists:
         m.d.comb += rows.i_least.eq(path.i_job.low)
-        with m.If(path.i_job.mode.listed):
-            m.d.comb += rows.i_mode.operation.eq(rows.numbers["index"])
     if path.spec.gather:
         m.d.comb += [rows.i_rows.eq(path.i_job.k), path.o_beyond.eq(rows.o_beyond)]
     if path.spec.taps:

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.memory_streams import MemoryStreams, share
-from hw.soc.path.row_exponents import RowExponents, flags_of, operation_of
+from hw.soc.path.row_exponents import ModeLayout, RowExponents, operation_of
 from hw.soc.path.row_parts import connect_part, part_bases, part_ports, parts_of
 from hw.soc.path.row_words import exponent_words, fitted, row_words
 from hw.soc.path.word_slices import either, slices_of, word_slices
@@ -31,7 +31,7 @@ class VectorRows(wiring.Component):
     a row of one byte of B, before it. Rows are requested up to :attr:`ahead` ahead of the one that
     the unit takes. The address of a row of C follows its first codes, and the next job's first row
     this one's last. A row of a softmax ends with its exponent, which takes a word where the codes
-    fill theirs. Transpositions, gathers, lists and maps have parts of their own, on their streams.
+    fill theirs. Transpositions, gathers, lists, blends and maps have parts of their own.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class VectorRows(wiring.Component):
         """Rows that are requested and not complete; more where many are short."""
         super().__init__({
             "i_geometry": In(Geometry(spec)),
-            "i_mode": In(data.StructLayout({"operation": 4, "wide": 1, **flags_of(self.vector)})),
+            "i_mode": In(ModeLayout(spec)),
             **({"i_scale": In(data.StructLayout(dict.fromkeys(SCALE, 32)))} if self.scales else {}),
             **part_ports(spec),
             "i_start": In(1),

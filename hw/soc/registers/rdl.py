@@ -1,11 +1,11 @@
 """The register map from its SystemRDL source: fields, addresses, layouts in memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from amaranth import Value
+from amaranth import Cat, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVERY",
+    "HIGH",
     "MAP",
     "NamedCode",
     "MapField",
     "codes_of",
     "fields_of",
     "layout_of",
+    "number_width",
+    "numbered",
     "parameters_of",
     "register_map",
     "vector_numbers",
@@ -31,6 +34,8 @@ __all__ = [
 
 MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
+HIGH = {"index": "gather", "sigmoid": "silu", "blend": "multiply"}
+"""Vector jobs whose number is that of another one, but for its fifth bit."""
 EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21), ("more_features", 1 | 1 << 16))
 """Parameters of a map that has every register and field."""
 
@@ -99,7 +104,7 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: the values of a build's discovery registers."""
-    widths = {"features": 32, "hash": 64, "vector": 15}
+    widths = {"features": 32, "hash": 64, "vector": 31}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
         for name in _compile(MAP, EVERY).parameters
@@ -193,7 +198,19 @@ def layout_of(name: str) -> data.FlexibleLayout:
 def vector_numbers() -> dict[str, int]:
     """Return the numbers of vector jobs, by names; requantised shares are divided.
 
-    An index, a gather with `listed` in registers, has that of no other job in the data path.
+    A number has a fifth bit, `listed` in registers.
     """
     codes = codes_of("job_mode_vector")
-    return {**codes, "divide": codes["exps"], "index": codes["product"]}
+    high = {name: codes[low] + 16 for name, low in HIGH.items()}
+    return {**codes, "divide": codes["exps"], **high}
+
+
+def numbered(operations: Iterable[str], mode: Any) -> Value:
+    """Return the number of a job's operation, with its fifth bit if any operation built has it."""
+    number: Value = Cat(mode.vector, mode.listed)[: number_width(operations)]
+    return number
+
+
+def number_width(operations: Iterable[str]) -> int:
+    """Return the bits of the numbers of operations."""
+    return 4 + (not HIGH.keys().isdisjoint(operations))

@@ -104,7 +104,9 @@ def _end_of_b(
     last = pick(lambda bits: _last_byte(geometry.n, bits), widths, geometry.kind)
     used: Value = C(1) if of_rows is None else ~of_rows.here
     rows, strided = words, used
-    if of_rows is not None and (spec.gather or spec.taps or (unit and unit.builds(unit.SECOND))):
+    if of_rows is not None and (
+        spec.gather or spec.blend or spec.taps or (unit and unit.builds(unit.SECOND))
+    ):
         of_product = used
         used, rows = of_product | of_rows.pair, Mux(of_rows.here, geometry.m, words)
         if spec.depthwise:

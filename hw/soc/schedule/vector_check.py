@@ -6,7 +6,7 @@ from amaranth import C, Cat, Mux, Value
 
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers.rdl import vector_numbers
+from hw.soc.registers.rdl import numbered, vector_numbers
 from hw.soc.schedule.geometry import last_of_list
 
 __all__ = ["VectorCheck", "share_columns", "vector_check"]
@@ -55,24 +55,24 @@ def vector_check(
     if unit is None:
         return None
     numbers = vector_numbers()
-    built = mode.vector.matches(*(numbers[name] for name in spec.vector_jobs))
-    turned: Value = mode.vector == numbers["transpose"] if spec.transpose else C(0, 1)
-    gathers: Value = mode.vector == numbers["gather"] if spec.gather else C(0, 1)
+    number = numbered(spec.vector_jobs, mode)
+    built = number.matches(*(numbers[name] for name in spec.vector_jobs))
+    turned: Value = number == numbers["transpose"] if spec.transpose else C(0, 1)
+    gathers: Value = number == numbers["gather"] if spec.gather else C(0, 1)
+    blends: Value = number == numbers["blend"] if spec.blend else C(0, 1)
     index = _of_lists(spec, mode)
-    if spec.lists:
-        built, gathers = Mux(mode.listed, index, built), gathers & ~index
     scaled, pair, second, exponents = (
-        mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
+        number.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
     exps, scaled = _of_shares(unit, mode, scaled)
-    maps, requantised, windows = C(0, 1), scaled, C(0, 1)
+    maps, requantised, windows = C(0, 1), scaled | blends if spec.blend else scaled, C(0, 1)
     if spec.depthwise:
         windows = mode.vector == numbers["depthwise"]
     if spec.taps:
         maps = mode.vector.matches(*(numbers[name] for name in spec.MAPS)) | windows
-        requantised = scaled | maps
-    softmax = mode.vector == numbers["softmax"]
+        requantised |= maps
+    softmax = number == numbers["softmax"]
     narrowed: Value = C(0, 1)
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
@@ -80,7 +80,7 @@ def vector_check(
     if spec.lists:
         bytes_c = Mux(index, last_of_list(above), bytes_c)
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
-    wrong = _wrong_flags(spec, job, scaled, requantised, windows)
+    wrong = _wrong_flags(spec, job, scaled, requantised, windows, blends)
     shares = softmax | exps if unit.builds(unit.SHARES) else softmax
     wrong |= _wrong_mode(spec, job, narrowed, requantised, shares, turned, gathers)
     if spec.taps:
@@ -95,11 +95,17 @@ def vector_check(
         bytes_a=bytes_a,
         bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
         turned=turned,
-        pair=second | gathers | maps if spec.taps else second | gathers,
-        bytes_b=_bytes_of_b(spec, job, bytes_a, (exponents, gathers, windows)),
+        pair=_takes_b(spec, second | gathers, maps, blends),
+        bytes_b=_bytes_of_b(spec, job, bytes_a, (exponents, gathers, windows, blends)),
         gathers=gathers,
         windows=windows,
     )
+
+
+def _takes_b(spec: CoprocessorSpec, others: Value, maps: Value, blends: Value) -> Value:
+    """Return whether a job has rows of B."""
+    others = others | maps if spec.taps else others
+    return others | blends if spec.blend else others
 
 
 def _most(spec: CoprocessorSpec, pair: Value, windows: Value, index: Value) -> Value:
@@ -117,7 +123,7 @@ def _of_lists(spec: CoprocessorSpec, mode: Any) -> Value:
     """Return whether a job makes lists, which has the number of a gather."""
     if not spec.lists:
         return C(0, 1)
-    return (mode.vector == vector_numbers()["gather"]) & mode.listed
+    return numbered(spec.vector_jobs, mode) == vector_numbers()["index"]
 
 
 def _of_shares(unit: VectorUnitSpec, mode: Any, scaled: Value) -> tuple[Value, Value]:
@@ -154,20 +160,30 @@ def share_columns(unit: VectorUnitSpec, last: Value) -> Value:
 
 
 def _bytes_of_b(
-    spec: CoprocessorSpec, job: Any, rows: Value, of: tuple[Value, Value, Value]
+    spec: CoprocessorSpec, job: Any, rows: Value, of: tuple[Value, Value, Value, Value]
 ) -> Value:
-    """Return the bytes of a row of B less one: of rows as of A, exponents, indices, or weights."""
-    exponents, gathers, windows = of
+    """Return the bytes of a row of B less one: of rows as of A, exponents, indices, or weights.
+
+    Those of a blend have as many factors as codes.
+    """
+    exponents, gathers, windows, blends = of
     assert spec.vector is not None
     if spec.vector.builds(["scale"]):
         rows = Mux(exponents, 0, rows)
     if spec.gather:
         rows = Mux(gathers, 3, rows)
+    if spec.blend:
+        rows = Mux(blends, Cat(C(1, 1), rows), rows)
     return Mux(windows, job.k - 1, rows) if spec.depthwise else rows
 
 
 def _wrong_flags(
-    spec: CoprocessorSpec, job: Any, scaled: Value, requantised: Value, windows: Value
+    spec: CoprocessorSpec,
+    job: Any,
+    scaled: Value,
+    requantised: Value,
+    windows: Value,
+    blends: Value,
 ) -> Value:
     """Return whether the job has flags, a multiplier or blocks that its operation lacks."""
     unit, mode = spec.vector, job.mode
@@ -188,6 +204,8 @@ def _wrong_flags(
         given = others & ~Mux(windows, bits(*free), 0)
     large = job.multiplier[unit.reciprocal_width :].any()
     wrong = (given != wanted) | (scaled & large) | blocks
+    if spec.blend:
+        wrong |= blends & (job.shift[4:].any() | mode.table)
     # Only jobs on maps look codes up; of windows behind their records.
     if not spec.table:
         return wrong | mode.table

@@ -11,19 +11,25 @@ from golden.soc.code_table import CODES
 from golden.soc.job import Error, Job
 from golden.soc.maps import MAPS, factor_width, map_requantiser
 from golden.soc.memory import Matrix
+from golden.soc.second_rows import BLEND
 from golden.soc.spec import CoprocessorSpec
 from verif.support.vectors import scaling
 
 __all__ = [
+    "PARTS",
     "bytes_of",
     "fill_one",
     "factors_of",
-    "map_scaling",
+    "part_scaling",
     "place",
     "plain",
     "wrong_gathers",
-    "wrong_maps",
+    "wrong_parts",
 ]
+
+
+PARTS = (*MAPS, BLEND)
+"""Operations with requantisations of their own, that the vector unit does not have."""
 
 
 def bytes_of(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> int:
@@ -75,17 +81,36 @@ def plain(job: Job) -> Job:
     return replace(job, table=False, records=None)
 
 
-def map_scaling(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> Requantisation:
-    """Draw how codes of an operation are made, of maps of any spread."""
+def part_scaling(spec: CoprocessorSpec, rng: np.random.Generator, operation: str) -> Requantisation:
+    """Draw how codes of a blend, or of maps of any spread, are made."""
+    if operation == BLEND:
+        any_, near = rng.integers(-(1 << 15), 1 << 15, 2), rng.integers(-9, 9, 2)
+        ends = np.array([-(1 << 15), (1 << 15) - 1])
+        low, high = np.sort((any_, near, ends)[int(rng.integers(3))]).tolist()
+        shift, none = rng.integers(16, size=1), np.zeros(1, np.int64)
+        return Requantisation(multiplier=none, shift=shift, zero_point=none, low=low, high=high)
     bits = 17 if operation == "map_multiply" else spec.inside.sum_width
     return scaling(rng, map_requantiser(spec.requantiser), 1 << int(rng.integers(bits // 2, bits)))
 
 
-def wrong_maps(
+def wrong_parts(
     spec: CoprocessorSpec, n: int, job: dict[str, Any], longer: dict[str, Any]
 ) -> list[tuple[Error, dict[str, Any]]]:
-    """List what is wrong with changes of a job on maps, of rows of n codes; `longer` is one."""
-    how, high = job["requantisation"], 1 << spec.address_width
+    """List what is wrong with changes of a blend, or of a job on maps, of rows of n codes.
+
+    `longer` rows are one.
+    """
+    how, high, codes = job["requantisation"], 1 << spec.address_width, n * (job["a_format"] + 1)
+    if job["vector"] == BLEND:
+        return [
+            (Error.MODE, {"requantisation": None}),
+            (Error.MODE, {"requantisation": replace(how, relu=True, low=-(1 << 15))}),
+            (Error.MODE, {"requantisation": replace(how, shift=np.array([16]))}),
+            *([(Error.MODE, {"table": True, "records": 0})] if spec.table else []),
+            (Error.LONG_ROW, longer),
+            (Error.LEADING_DIMENSION, {"ldb": 2 * codes - 1}),
+            (Error.WRAPS, {"b": high - 2 * codes + 1}),
+        ]
     return [
         (Error.MODE, {"requantisation": None}),
         (Error.MODE, {"requantisation": replace(how, relu=True)}),

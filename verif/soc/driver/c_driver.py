@@ -160,7 +160,7 @@ class CDevice(Coprocessor):
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
         flags = [name for name, kind in found._fields_ if kind is c_bool and name != "ready"]
-        others = {"narrow", "vector", "scratch", "taps", "codebook"}
+        others = {"narrow", "vector", "scratch", "taps", "lists", "codebook"}
         assert {name for name in flags if getattr(found, name)} == expected.features - others
         assert bool(found.taps) == ("taps" in expected.features)
         assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding

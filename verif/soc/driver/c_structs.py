@@ -4,7 +4,7 @@ import ctypes
 from ctypes import CFUNCTYPE, Structure, c_bool, c_int32, c_uint32, c_uint64
 
 from carrysave.driver import Job, Mode, Window
-from carrysave.driver.operations import MAPS
+from carrysave.driver.operations import HIGH, MAPS, OTHERS
 from carrysave.driver.registers import OPERATIONS
 
 __all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "CWindow", "HOOKS", "Hooks"]
@@ -56,7 +56,8 @@ class CInfo(Structure):
             "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "ready",
         )),
         ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
-        ("sparse", c_bool), ("codebook", c_uint32), ("b_deep", c_uint32),
+        ("sparse", c_bool), ("lists", c_uint32),
+        ("codebook", c_uint32), ("b_deep", c_uint32),
         ("fast_array", c_bool), ("rounding", c_uint32),
         ("vector", CVector),
         ("scratch", c_uint32), ("floats", c_uint32), ("scratch_base", c_uint64),
@@ -168,6 +169,7 @@ class CJob(Structure):
                 "by_columns",
                 "table",
                 "packed",
+                "listed",
             )
         ),
         ("mode", CMode),
@@ -190,14 +192,17 @@ class CJob(Structure):
         made = cls(**{name: getattr(job, name) for name in names})
         if job.window is not None:
             made.of_windows, made.window = True, CWindow.of(job.window)
-        made.vector = OPERATIONS[job.vector] if job.vector else 0
+        made.vector = OPERATIONS[OTHERS.get(job.vector, job.vector)] if job.vector else 0
+        made.vector += 16 * (job.vector in HIGH)
+        if job.places is not None:
+            made.listed, made.a_scales = True, job.places
         made.factors[:], made.zeros[:] = job.factors, job.zeros
         made.mode = mode or CMode(a_format=job.a_format, b_format=job.b_format)
         if job.bias is not None:
             made.add_bias, made.bias = True, job.bias
         if job.row_factors is not None:
             made.add_bias, made.bias = True, job.row_factors
-        how = job.requantisation
+        how, made.low = job.requantisation, job.least
         if how is not None:
             made.requantise, made.relu, made.low, made.high = True, how.relu, how.low, how.high
             if job.records is not None:

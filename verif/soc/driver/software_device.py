@@ -10,14 +10,14 @@ from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor
 from golden.soc.maps import MAPS
 from golden.soc.window import Window
 from hw.soc.coprocessor import discovery
-from hw.soc.registers.rdl import codes_of, fields_of, layout_of, register_map
+from hw.soc.registers.rdl import fields_of, layout_of, register_map, vector_numbers
 from hw.soc.registers.window_layout import WindowLayout
 
 __all__ = ["SoftwareDevice", "decode"]
 
 _JOB = layout_of("JOB")
 _WINDOW = WindowLayout()
-_OPERATIONS = {number: name for name, number in codes_of("job_mode_vector").items() if number}
+_OPERATIONS = {number: name for name, number in vector_numbers().items() if name != "divide"}
 
 
 def decode(image: bytes) -> tuple[Job, Any]:
@@ -69,6 +69,10 @@ def decode(image: bytes) -> tuple[Job, Any]:
         packed=bool(mode.packed),
         table=bool(mode.table),
     )
+    if mode.listed and not mode.vector:
+        job = replace(job, a_scales=0, places=fields.a_scales)
+    if job.vector == "index":
+        job = replace(job, least=fields.low)
     if mode.window:
         job = replace(job, a_scales=0, b_scales=0, ldsa=0, window=_window(fields))
     if job.vector in MAPS:
@@ -78,7 +82,7 @@ def decode(image: bytes) -> tuple[Job, Any]:
 
 def _name(mode: Any) -> str:
     """Return the name of an operation; requantised shares are divided."""
-    name = _OPERATIONS[mode.vector]
+    name = _OPERATIONS[mode.vector | mode.listed << 4]
     return "divide" if name == "exps" and mode.requantise else name
 
 
@@ -217,7 +221,7 @@ class SoftwareDevice:
         base = self.spec.scratch_base
         places = ["a", "b", "c"] + ["a_scales", "b_scales"] * bool(self.spec.inside.block)
         places += ["b_scales"] * bool(self.spec.inside.expander.table_bytes)
-        more = "bias", "row_factors", "records"
+        more = "bias", "row_factors", "records", "places"
         places += [name for name in more if getattr(job, name) is not None]
         found = {name: getattr(job, name) for name in places}
         moved = {name: one if one >= base else one - self.base for name, one in found.items()}
