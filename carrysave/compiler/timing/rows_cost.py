@@ -66,11 +66,12 @@ def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: T
     elif operation == DEPTHWISE:
         # Weights, biases and records come before the map.
         took = depthwise_cycles(target.spec, golden_job(job, target.spec))
-        took += (target.info.stores.beat - 1) * sum(
+        before = sum(
             one.rows * -(-one.row_bytes * 8 // target.info.stores.data_width)
             for name, one in operands.items()
             if name in ("b", "bias", "records") and one.address < target.info.memory_end
         )
+        took += round((target.info.stores.beat - 1) * before)
     else:
         row = _row(unit, operation, job.n)
         few = min(job.m, _COUNTED[0])
@@ -100,7 +101,7 @@ def _moved_cycles(
     memory, every = target.info.memory_end, 1 << target.spec.address_width
     together = sum if target.memory.sdram else max
     crossed = target.info.stores.beat * together((beats(True, memory), beats(False, memory)))
-    return crossed, beats(True, every), beats(False, every)
+    return round(crossed), beats(True, every), beats(False, every)
 
 
 def _row(unit: VectorUnitSpec, operation: str, columns: int) -> np.ndarray:
