@@ -324,9 +324,9 @@ _OPTIONS = (
 )
 ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", "shares", "lists", *_LATER, *_OPTIONS),
-    "coprocessor_stream": ("shares", "lists", *_LATER, *_OPTIONS),
-    "coprocessor_uart": ("vector", "flash", "shares", "lists", *_LATER, *_OPTIONS),
+    "coprocessor": ("vector", "id_width", "shares", "lists", "group_scales", *_LATER, *_OPTIONS),
+    "coprocessor_stream": ("shares", "lists", "group_scales", *_LATER, *_OPTIONS),
+    "coprocessor_uart": ("vector", "flash", "shares", "lists", "group_scales", *_LATER, *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential", "block"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

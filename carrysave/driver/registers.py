@@ -162,6 +162,7 @@ FIELDS = {
     "vector_length": (356, 0, 32),
     "more_features_sparse": (360, 0, 1),
     "more_features_shares": (360, 1, 1),
+    "more_features_group_scales": (360, 2, 2),
     "more_features_lists": (360, 16, 16),
 }
 ERRORS = {

@@ -16,15 +16,17 @@ from golden.npe.vector_unit import vector_rows
 from golden.soc.code_table import looked_up
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise import sums as depthwise_sums
+from golden.soc.group_scales import product_sums
 from golden.soc.job import Error, Job
 from golden.soc.job_check import error_of, matrices, mode_of, narrows
 from golden.soc.lists import INDEX, index, listed
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
+from golden.soc.records import of_records
 from golden.soc.row_factors import scaled
 from golden.soc.second_rows import BLEND, blended_rows, scaled_rows
-from golden.soc.shares import octaves, row_of, shifted_sums, shifts
+from golden.soc.shares import octaves, row_of
 from golden.soc.spec import CoprocessorSpec
 from golden.soc.window import Window, window_rows
 
@@ -67,10 +69,7 @@ def coprocessor(
     if a is None:
         return Error.INDEX
     scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
-    if shifts(spec, job):
-        sums, invalid = shifted_sums(spec, a, b, scales[0])
-    else:
-        sums, invalid = inside.sums(a, b, job.k, pair, scales)
+    sums, invalid = product_sums(spec, job, a, b, scales)
     for name, added in (("bias", "bias" in matrix), ("c", job.accumulate)):
         if added:
             more = space.load(matrix[name])
@@ -85,7 +84,7 @@ def coprocessor(
     elif job.requantisation is not None:
         how = job.requantisation
         if "records" in matrix:
-            how = _of_records(spec, how, space.load(matrix["records"])[0])
+            how = of_records(spec, how, space.load(matrix["records"])[0])
         sums = requantise(spec, sums.astype(np.int64), how)
         if "table" in matrix:
             sums = looked_up(sums, space.load(matrix["table"])[0])
@@ -184,7 +183,7 @@ def _depthwise(spec: CoprocessorSpec, space: Space, job: Job, window: Window) ->
     how = job.requantisation
     assert how is not None
     if "records" in matrix:
-        how = _of_records(spec, how, space.load(matrix["records"])[0])
+        how = of_records(spec, how, space.load(matrix["records"])[0])
     codes = requantise(spec, wrap(sums, inside.sum_width, inside.signed), how)
     if "table" in matrix:
         codes = looked_up(codes, space.load(matrix["table"])[0])
@@ -231,18 +230,3 @@ _NUMBERS = 1 << 16
 """Sums at a time, which a processor has near by."""
 _COLUMNS = 256
 """Maximum columns of a requantiser of the golden model."""
-
-
-def _of_records(spec: CoprocessorSpec, how: Requantisation, columns: np.ndarray) -> Requantisation:
-    """Read the scales of columns from their records."""
-    unit = spec.requantiser
-    places = {
-        "multiplier": (unit.multiplier_format, 0),
-        "shift": (unit.shift_format, 32),
-        "zero_point": (unit.out_format, 48),
-    }
-    scales: dict[str, Any] = {
-        name: fmt.wrap((columns >> low & 0xFFFFFFFF).astype(np.int64))
-        for name, (fmt, low) in places.items()
-    }
-    return replace(how, **scales)

@@ -57,6 +57,12 @@ class Job:
     address, `lda` is from a row of it to the next, and k are the codes of a window. All blocks are
     given, and block_k counts pixels of a window.
 
+    Where the build has `group_scales`, and `ldsb` is not 0, blocks along K are groups of 2^i beats.
+    The sum of each, times its column's scale at `b_scales`, groups x N, of 2 bytes, and 2^e, with e
+    at `a_scales`, groups x M, of a byte, two's complement, -128 for NaN, is rounded to fp32 and
+    added in fp32 to that of the groups before; see :mod:`golden.soc.group_scales`. C has one number
+    of fp32 each. There is nothing else that is done with sums, and all blocks are given.
+
     A `vector` job is an operation of :func:`golden.npe.vector_unit.vector_unit` on each of m rows
     of n codes of A, of a_format + 1 bytes each, with sign. C has a row of n codes for each, 1 or 2
     bytes each; of a softmax n + 1, the last of which is the row's exponent. Rows of C may be where

@@ -6,6 +6,7 @@ from golden.npe.vector import SECOND
 from golden.soc.code_table import CODES
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import fits, most_channels
+from golden.soc.group_scales import legal, scale_rows
 from golden.soc.job import Error, Job
 from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
 from golden.soc.maps import MAPS
@@ -59,7 +60,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     if size := spec.inside.expander.table_bytes:
         side = {"columns": size, "distance": size, "bits": 8}
         placed["b_scales"] = Matrix(address=job.b_scales, rows=1, **side)
-    return placed | octave_rows(spec, job) | _of_columns(spec, job)
+    return placed | octave_rows(spec, job) | scale_rows(spec, job) | _of_columns(spec, job)
 
 
 def _map_of(job: Job, window: Window) -> Matrix:
@@ -118,6 +119,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.table and not (spec.table and by_columns and job.c_bytes < 2))
         or (job.packed and spec.sparse and not 0 < job.ldb < 1 << spec.distance_width)
         or (job.places is not None and spec.lists and job.packed)
+        or not legal(spec, job)
     ):
         return Error.MODE
     if job.k > (

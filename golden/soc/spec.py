@@ -14,6 +14,7 @@ from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
 from golden.soc.code_table import CODES
+from golden.soc.group_scales import SCALES
 from golden.soc.lists import list_bytes
 from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
@@ -65,6 +66,7 @@ class CoprocessorSpec(BusSpec):
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
     shares: bool = parameter(Flag("products can shift sums of blocks of exps by octaves", False))
+    group_scales: str = parameter(Choice("scales of groups' sums, fp32 then", "none", SCALES))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
     counters: bool = parameter(Flag("performance counters", True))
@@ -222,6 +224,7 @@ class CoprocessorSpec(BusSpec):
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
             side_bytes(self.scales, self.b_scale_bytes, inside),
+            self.rows * (self.group_scales != "none"),
             max(CODES * self.table, 128, 2 * self.b_bytes * self.sparse, list_bytes(self.lists)),
         )
         return min(most.bit_length(), super().length_width)
@@ -289,8 +292,7 @@ class CoprocessorSpec(BusSpec):
 
         If jobs choose, those of the codes of one byte.
         """
-        result = self.inside.result
-        bits = container(_CODE if result is None else result.width)
+        bits = container(_CODE if self.inside.result is None else self.inside.result.width)
         return bits if bits * self.inside.n % 8 == 0 else 8
 
     def fits(self, m: int, n: int, k: int, kind: FormatMode | None = None) -> bool:
@@ -346,8 +348,7 @@ class CoprocessorSpec(BusSpec):
     @property
     def rounding(self) -> str | None:
         """Rounding of integer sums to codes; None: there is no requantiser of them."""
-        integers = self.requantise and self.inside.result is None
-        return self.requantiser_rounding if integers else None
+        return self.requantiser_rounding if self.requantise and self.inside.result is None else None
 
     @property
     def _requantised_width(self) -> int:
@@ -371,8 +372,7 @@ class CoprocessorSpec(BusSpec):
         A larger stride ends beyond memory, or belongs to a matrix of one row.
         """
         most = max(self.a_bits // 8, self.b_bits // 8, self.sum_bytes, self.RECORD_BYTES)
-        row = self.dimension_width + most.bit_length()
-        return min(31, max(self.address_width, row))
+        return min(31, max(self.address_width, self.dimension_width + most.bit_length()))
 
     @property
     def requantises_columns(self) -> bool:

@@ -17,6 +17,7 @@ _SCRATCH = 1 << 20
 """Most bytes on chip."""
 _CODE = 8
 """Bits of a code of a map."""
+_FP32_BYTES = 4
 _SUM_CYCLES = 3
 """Cycles from a row of sums that is read to when it has been added to."""
 
@@ -60,6 +61,8 @@ def check_parts(spec: Any) -> None:
         )
     if spec.shares:
         check_shares(spec)
+    if spec.group_scales != "none":
+        check_group_scales(spec)
     if spec.windows:
         check_windows(spec.kinds, fixed=stream or not spec.blocks or inside.block > 0)
 
@@ -143,6 +146,29 @@ def check_shares(spec: Any) -> None:
         raise ValueError(
             f"shares must be false where codes of A do not hold {unit.share_width} bits beside a"
             f" sign, and with sums of {width} bits, of more than {WIDEST} or too few, not True"
+        )
+
+
+def check_group_scales(spec: Any) -> None:
+    """Refuse scales of groups where they have no place, or sums are no integers; ValueError."""
+    inside, kinds, name = spec.inside, spec.kinds, spec.group_scales
+    others = spec.shares or spec.row_factors or spec.lists or inside.expander.table_bytes
+    if spec.STREAM or spec.windows or spec.sparse or others or inside.block or not spec.blocks:
+        raise ValueError(
+            "group_scales must be none between streams, where jobs have windows, lists, packed or"
+            " looked-up codes of B, factors of rows, or shares, where blocks have scales, and where"
+            f" jobs do not choose their blocks, not {name}"
+        )
+    integers = inside.signed and not inside.flags and spec.sum_bytes == _FP32_BYTES
+    if not integers or len(kinds) > 1 or kinds[0].codes > 1:
+        raise ValueError(
+            "group_scales must be none where sums are no integers of 17..32 bits with a sign, and"
+            f" where words of A have several codes, or one of several formats, not {name}"
+        )
+    if inside.k.bit_count() > 1 or spec.b_deep > 1:
+        raise ValueError(
+            "group_scales must be none where a beat has no power of two codes along K, or a word"
+            f" of B several, not {name}"
         )
 
 

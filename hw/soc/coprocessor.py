@@ -10,7 +10,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.check import Flag, Integer, Parameter, complete
-from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
@@ -20,7 +19,8 @@ from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.registers.argument_widths import argument_widths
 from hw.soc.registers.coprocessor import CountersLayout, Registers
 from hw.soc.registers.counters import Counters
-from hw.soc.registers.rdl import codes_of, vector_numbers
+from hw.soc.registers.discovery import more_features, of_vector
+from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.job_queue import JobQueue
 
 __all__ = ["Coprocessor"]
@@ -245,7 +245,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         26: spec.row_factors,
         27: codes_of("features_codebook").get(spec.inside.expander.name, 0),
         30: spec.array_clock > 1,
-        31: spec.sparse or spec.shares or spec.lists > 0,
+        31: more_features(spec) > 0,
     }
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -257,24 +257,12 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
             (1 << spec.dimension_width) - 1, *(mode.k_max for mode in inside.modes.values())
         ),
         "features": sum(has << bit for bit, has in features.items()),
-        "more_features": spec.sparse | spec.shares << 1 | spec.lists << 16,
+        "more_features": more_features(spec),
         "hash": digest,
         "numbers": sum(
             (width | signed << 7) << 8 * byte for byte, (width, signed) in enumerate(spec.numbers)
         ),
         "dimension_width": spec.dimension_width,
         **dict.fromkeys(("vector", "vector_format", "vector_length"), 0),
-        **({} if spec.vector is None else _of_vector(spec, spec.vector)),
-    }
-
-
-def _of_vector(spec: CoprocessorSpec, unit: VectorUnitSpec) -> Mapping[str, int]:
-    """Return the values of the discovery registers of a vector unit."""
-    fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
-    return {
-        "vector": sum({1 << vector_numbers()[name] >> 1 for name in spec.vector_jobs}),
-        "vector_format": sum(value << low for value, low in fields)
-        | unit.signed << 24
-        | unit.lanes * (unit.scales or spec.taps > 0) << 25,
-        "vector_length": unit.length,
+        **({} if spec.vector is None else of_vector(spec, spec.vector)),
     }

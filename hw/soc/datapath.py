@@ -16,6 +16,7 @@ from hw.soc.path.accumulate_in import connect_addends
 from hw.soc.path.array_domain import ArrayDomain
 from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
+from hw.soc.path.group_connections import connect_groups, powers_of, scale_store
 from hw.soc.path.listed_rows import ListState, connect_lists, rows_requested
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
@@ -29,13 +30,14 @@ from hw.soc.path.vector_connections import connect_vector_rows
 from hw.soc.path.vector_rows import VectorRows
 from hw.soc.path.word_columns import connect_columns
 from hw.soc.registers.coprocessor import JobLayout
+from hw.soc.schedule.block_done import BlockDone
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.destination import Destination, of_tables
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Loader, parts
 from hw.soc.schedule.row_request import Bases, joins_rows
 from hw.soc.schedule.sides import sides, stride_of
-from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
+from hw.soc.schedule.tile_walk import SumsRequest, TileWalk
 from hw.soc.stores.codebooks import Codebooks
 from hw.soc.stores.column_store import ColumnStore
 from hw.soc.stores.sum_store import SumStore
@@ -152,7 +154,7 @@ class Datapath(wiring.Component):
         self.codebooks = Codebooks(spec) if spec.inside.expander.table_bytes else None
         self.packed, self.lists = PackedState.make(), ListState.make()
         self.row_factors = RowFactors(spec, build) if spec.row_factors else None
-        self.columns: dict[Destination, ColumnStore] = {}
+        self.columns = scale_store(spec, build.requantisers)
         most = parts(spec)
         if spec.bias:
             self.columns[Destination.BIAS] = ColumnStore(
@@ -189,16 +191,14 @@ class Datapath(wiring.Component):
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the engine, the stores and the requantiser."""
-        stores = [operand.store for operand in self.operands.values()]
-        banks = [cell for store in stores for cell in store.shared_modules]
-        banks += [cell for store in self.columns.values() for cell in store.shared_modules]
+        parts: list[Any] = [operand.store for operand in self.operands.values()]
+        parts += [*self.columns.values(), self.row_factors]
+        banks = [cell for part in parts if part is not None for cell in part.shared_modules]
         units = () if self.vector_rows is None else self.vector_rows.unit.shared_modules
-        factors = () if self.row_factors is None else self.row_factors.shared_modules
         return (
             *self.engine.shared_modules,
             *units,
             *banks,
-            *factors,
             *self.sum_store.shared_modules,
             *self.result_writer.shared_modules,
         )
@@ -216,8 +216,7 @@ class Datapath(wiring.Component):
         m.submodules.loads = loads = self._queue(Block(spec), 2 * spec.PARTS)
         m.submodules.blocks = blocks = self._queue(BlockDone(spec), 4)
         of_array = array.still(job, "job")
-        parts: tuple[Any, ...] = (tiles, sums, writer)
-        m.d.comb += [part.i_geometry.eq(job) for part in parts]
+        m.d.comb += [tiles.i_geometry.eq(job), sums.i_geometry.eq(job), writer.i_geometry.eq(job)]
         m.d.comb += [operand.i_geometry.eq(of_array) for operand in self.operands.values()]
         m.d.comb += [loader.i_geometry.eq(loaded), loader.i_hold.eq(self.i_hold)]
         # Vector jobs have nothing to do with the engine.
@@ -344,8 +343,8 @@ class Datapath(wiring.Component):
         sizes = [(int(to), len(store.i.payload.data) // 8) for to, store in stores.items()]
         sizes += [(Destination.VECTOR, spec.vector_word_bytes)] if self.vector_rows else []
         sizes += [(of_tables(spec), spec.bytes)] if spec.table else []
-        sizes += [(Destination.PLACES, spec.bytes)] if spec.lists else []
-        sizes += [(Destination.ROW_FACTORS, spec.bytes)] if spec.row_factors else []
+        more = {"PLACES": spec.lists, "ROW_FACTORS": spec.row_factors, **powers_of(self)}
+        sizes += [(Destination[name], spec.bytes) for name, there in more.items() if there]
         sizes += [(Destination.CODEBOOK, self.codebooks.word_bytes)] if self.codebooks else []
         words = dict(sizes)
         assert len(words) == len(sizes), "two stores have one number"
@@ -361,6 +360,7 @@ class Datapath(wiring.Component):
         m.submodules.beats = beats = self._queue(Beat(spec.data_width), 2, 0)
         connect(m, flipped(self.i), beats.i)
         connect(m, beats.o, router.i)
+        connect_groups(m, self, loader, router)
         if self.row_factors is not None:
             connect(m, getattr(router, f"o{Destination.ROW_FACTORS}"), self.row_factors.i_factors)
         for to, store in stores.items():

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -16,15 +16,18 @@ from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
+from hw.soc.path.group_connections import mark_piece, mark_rows, send_groups
+from hw.soc.path.group_sums import GroupSums
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_words import end_job, joined, queue_words, word_sizes
+from hw.soc.path.send_sums import send_sums
 from hw.soc.path.stored_row import StoredRow
-from hw.soc.path.sum_words import SumWords, cut_sums, load_words
+from hw.soc.path.sum_words import SumWords, load_words
+from hw.soc.schedule.block_done import BlockDone
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.row_request import Bases
-from hw.soc.schedule.tile_walk import BlockDone
 from hw.soc.stores.sum_store import SumRead
 
 __all__ = ["ResultWriter"]
@@ -124,6 +127,12 @@ class ResultWriter(wiring.Component):
         self.sum_words = row if row > 1 and not rest else 1
         """Words in which sums leave that could leave at once: those of a beat."""
         self.words = SumWords(row, 8 * spec.bytes) if self.sum_words > 1 else None
+        self.groups = None
+        if spec.group_scales != "none":
+            self.groups = GroupSums(spec, build, self.sum_words)
+            # The row at the store's output is of the first group of K, of the last one.
+            self.group = Signal(2, name="group_of_row")
+            self.marks = Signal(across + 4, name="marks_of_piece")
         self.row_bytes = 0 if spec.vector is None else spec.vector.lanes * spec.vector_out_bytes
         ports = {
             "i_geometry": In(Geometry(spec)),
@@ -154,6 +163,11 @@ class ResultWriter(wiring.Component):
             ports["i_looks"] = In(1)
             ports["i_table"] = In(stream.Signature(Beat(spec.data_width)))
             ports |= {"i_sums_end": In(1)} if spec.taps else {}
+        if self.groups is not None:
+            ports |= {
+                name: self.groups.signature.members[name] for name in ("i_powers", "i_scales")
+            }
+            ports["o_taken"] = Out(1)
         super().__init__(ports)
 
     @property
@@ -164,7 +178,8 @@ class ResultWriter(wiring.Component):
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the requantiser."""
-        return () if self.codes is None else self.codes.shared_modules
+        groups = () if self.groups is None else self.groups.shared_modules
+        return groups if self.codes is None else (*self.codes.shared_modules, *groups)
 
     def elaborate(self, platform):
         m = Module()
@@ -202,7 +217,12 @@ class ResultWriter(wiring.Component):
             sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
             both = joined(m, "joined_words", sums, self.i_words, self.of_words)
             connect(m, both, words.i)
-        m.d.comb += sent.eq(self._send(m, sums, numbers, codes, valid))
+        if self.groups is None:
+            m.d.comb += sent.eq(send_sums(m, self, sums, numbers, codes, valid))
+        else:
+            plain, here, taken = send_groups(m, self, sums, numbers, valid)
+            others = send_sums(m, self, plain, numbers, codes, valid & ~here)
+            m.d.comb += sent.eq(Mux(here, taken, others))
         return m
 
     @property
@@ -257,6 +277,7 @@ class ResultWriter(wiring.Component):
         # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
         right, narrow, final, below = row.right, Signal(), Signal(), Signal()
         at, left_side = row.place(m, self, final)
+        written, of_groups, idle = mark_rows(m, self, row, begins, following)
         m.d.comb += [
             final.eq(right & below),
             available.eq(busy & ~complete[-1] & ((~final & ~added) | some_full)),
@@ -269,12 +290,12 @@ class ResultWriter(wiring.Component):
             # The store's output holds the last row until it is taken.
             self.sums.free.eq(row.ends_half & row.move),
             begins.eq(~busy | ends),
-            blocks.i.valid.eq(self.i.valid & ~ahead),
+            blocks.i.valid.eq(reduce(and_, written, self.i.valid & ~ahead)),
             blocks.i.payload.eq(block),
             self.i.ready.eq(blocks.i.ready & ~ahead),
             takes.eq(self.i.valid & self.i.ready),
-            addresses.i_row.eq(self.sums.en & left_side),
-            self.o_idle.eq(~busy & ~ahead & ~self.i.valid & addresses.o_idle),
+            addresses.i_row.eq(reduce(and_, of_groups, self.sums.en & left_side)),
+            self.o_idle.eq(reduce(and_, idle, ~busy & ~ahead & ~self.i.valid & addresses.o_idle)),
         ]
         m.d.sync += ahead.eq(takes | (ahead & ~begins))
         with m.If(takes):
@@ -348,6 +369,7 @@ class ResultWriter(wiring.Component):
         with m.If(leaves | sent):
             m.d.sync += waits.eq(leaves)
         load_words(m, self, leaves, at_piece, row.inside)
+        mark_piece(m, self, leaves, at_piece, row.inside, [done & ends_row, done & row.ends_half])
         if self.spec.table:
             end_job(m, self, leaves, done & row.ends_job)
         if self.spec.inside.flags:
@@ -359,35 +381,3 @@ class ResultWriter(wiring.Component):
     def of_words(self) -> Value:
         """Whether words come from a vector job, not from sums."""
         return self.i_of_rows & ~self.i_of_maps if self.spec.taps else self.i_of_rows
-
-    def _send(self, m: Module, to: Any, numbers: list[Value], codes: Value, valid: Value) -> Value:
-        """Send rows of sums to a stream, or through the requantiser; return ready."""
-        spec = self.spec
-        word, ready = cut_sums(m, self, numbers, to.ready, valid & ~codes)
-        if self.codes is None:
-            m.d.comb += [to.valid.eq(valid), to.payload.data.eq(word)]
-            return ready
-        m.submodules.codes = unit = self.codes
-        comes: Value = valid & codes
-        taken: Value = Cat(numbers)
-        if spec.taps:
-            comes = Mux(self.i_of_maps, self.i_sums.valid, comes)
-            taken = Mux(self.i_of_maps, self.i_sums.payload, taken)
-            m.d.comb += self.i_sums.ready.eq(unit.i.ready & self.i_of_maps)
-        m.d.comb += [
-            unit.i_geometry.eq(self.i_geometry),
-            unit.i.valid.eq(comes),
-            unit.i.payload.eq(taken),
-            unit.o.ready.eq(to.ready),
-            to.valid.eq(Mux(codes, unit.o.valid, valid)),
-            to.payload.data.eq(word),
-        ]
-        made: Value = unit.o.payload
-        if spec.sizes:
-            bytes_ = [made.word_select(2 * number, 8) for number in range(self.across)]
-            made = Mux(self.i_geometry.wide, made, Cat(bytes_))
-        with m.If(codes):
-            m.d.comb += to.payload.data[: len(unit.o.payload)].eq(made)
-        if spec.inside.result is None:
-            m.d.comb += [getattr(unit, name).eq(getattr(self, name)) for name in unit.scale_ports]
-        return Mux(codes, unit.i.ready, ready)

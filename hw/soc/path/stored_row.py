@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 from amaranth import Module, Signal, Value
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.schedule.tile_walk import BlockDone
+from hw.soc.schedule.block_done import BlockDone
 
 __all__ = ["StoredRow"]
 

@@ -14,7 +14,9 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     """
     if not spec.narrow:
         return {}
-    scaled, of_b = spec.inside.a_sides > 0 or spec.shares, spec.inside.block != 0
+    groups = spec.group_scales != "none"
+    scaled = spec.inside.a_sides > 0 or spec.shares or groups
+    of_b = spec.inside.block != 0 or groups
     requantises = spec.requantise and spec.inside.result is None
     distance = spec.distance_width
     addresses = {

@@ -13,11 +13,13 @@ __all__ = [
     "BYTES_WIDTH",
     "FACTOR_BYTES",
     "PLACE_BYTES",
+    "SCALE_BYTES",
     "Geometry",
     "block_widths",
     "bytes_of",
     "last_of_list",
     "pick",
+    "scales_groups",
     "scales_of",
     "words_bytes",
 ]
@@ -27,6 +29,9 @@ BYTES_WIDTH = 32
 
 FACTOR_BYTES = 2
 """Of a row of the existing C."""
+
+SCALE_BYTES = 2
+"""Of a column's scale of a group."""
 
 PLACE_BYTES = 4
 """Of a place in a list, and of its count."""
@@ -70,7 +75,8 @@ class Geometry(data.StructLayout):
     of a list if ``listed``. Rows of A are windows
     of a map if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for as many
     in a store, and pixels follow each other in memory if ``dense``. ``map_row`` are the bytes of a
-    row of a depthwise job's map, less one. Sums of each block along K are ``shifted`` by octaves.
+    row of a depthwise job's map, less one. Sums of each block along K are ``shifted`` by octaves,
+    or scaled as those of a group if ``grouped``.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -107,6 +113,7 @@ class Geometry(data.StructLayout):
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
             **({"of_windows": 1, "line": spec.length_width, "dense": 1} if spec.windows else {}),
             **({"shifted": 1} if spec.shares else {}),
+            **({"grouped": 1} if scales_groups(spec) else {}),
             **({"map_row": spec.length_width} if spec.depthwise else {}),
         })
 
@@ -133,6 +140,11 @@ def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> 
     """Return the bytes of a count of words of A or of B."""
     bits = [getattr(mode, f"{side}_bits") for mode in spec.kinds]
     return pick(lambda size: bytes_of(words, size), bits, kind)
+
+
+def scales_groups(spec: CoprocessorSpec) -> bool:
+    """Return whether products can scale the sums of groups of K."""
+    return spec.group_scales != "none"
 
 
 def scales_of(spec: CoprocessorSpec, words: Value, kind: Value) -> Value:

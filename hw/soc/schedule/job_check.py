@@ -10,7 +10,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
 from hw.soc.schedule.block_check import BlockSizes, WindowCodes, block_bits, fold, unfit, words_of
-from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick, scales_groups
 from hw.soc.schedule.job_overlap import JobOverlap
 from hw.soc.schedule.job_reasons import job_reasons
 from hw.soc.schedule.matrix_ends import MatrixEnd, matrix_ends
@@ -20,8 +20,6 @@ from hw.soc.schedule.vector_check import vector_check
 from hw.soc.schedule.window_check import WindowSteps
 
 __all__ = ["JobCheck"]
-
-_AS_GIVEN = ("lda", "ldb", "ldc", "ldsa", "ldsb")
 
 
 class JobCheck(wiring.Component):
@@ -205,7 +203,7 @@ class JobCheck(wiring.Component):
         layout = Geometry(spec)
         register = data.View(layout, Signal(layout.size, name="registered"))
         m.d.comb += [
-            *(out[name].eq(job[name]) for name in _AS_GIVEN),
+            *(out[f"ld{side}"].eq(job[f"ld{side}"]) for side in ("a", "b", "c", "sa", "sb")),
             *(out[name].eq(register[name]) for name in registered),
             *(out[name].eq(value) for name, value in of_blocks.items() if name not in registered),
             out.by_columns.eq(mode.order & spec.blocks),
@@ -216,6 +214,7 @@ class JobCheck(wiring.Component):
             out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
             *(out[flag].eq(mode[flag]) for flag in ("packed", "listed") if flag in dict(layout)),
             *([out.shifted.eq(job.ldsa.any())] if spec.shares else []),
+            *([out.grouped.eq(job.ldsb.any() & ~mode.vector.any())] if scales_groups(spec) else []),
         ]
         if spec.sizes:
             m.d.comb += out.wide.eq(mode.c_bytes[1])

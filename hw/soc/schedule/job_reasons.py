@@ -8,6 +8,7 @@ from amaranth.lib import data
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import error_code
 from hw.soc.registers.window_layout import WindowLayout
+from hw.soc.schedule.geometry import scales_groups
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["job_reasons"]
@@ -42,6 +43,8 @@ def job_reasons(
     if spec.lists:
         unsupported |= mode.listed & (mode.packed if spec.sparse else 0)
         long |= mode.listed & (job.k > spec.lists)
+    if scales_groups(spec):
+        unsupported |= job.ldsb.any() & _no_groups(job)
     if spec.table and spec.sizes:
         unsupported |= mode.table & mode.c_bytes[1]
     if spec.sizes:
@@ -90,6 +93,13 @@ def _not_built(spec: CoprocessorSpec, mode: Any) -> list[Value]:
         # Its address may be that of factors.
         missing["bias"] &= ~mode.accumulate
     return list(missing.values())
+
+
+def _no_groups(job: Any) -> Value:
+    """Return whether blocks are no groups, of 2^i beats; or sums are not all that is made."""
+    several = (job.block_k & (job.block_k - 1)).any()
+    none = (job.block_m == 0) | (job.block_n == 0) | (job.block_k == 0)
+    return several | none | job.mode.requantise | job.mode.accumulate | job.mode.bias
 
 
 def _unlike_pixels(spec: CoprocessorSpec, job: Any, channels: Value) -> Value:

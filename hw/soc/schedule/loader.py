@@ -13,7 +13,7 @@ from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.schedule.block_walk import Block, BlockWalk
 from hw.soc.schedule.destination import OF_A, Destination
 from hw.soc.schedule.geometry import Geometry
-from hw.soc.schedule.row_plan import RowPlan, row_plans
+from hw.soc.schedule.row_plan import RowPlan, count_rows, row_plans, rows_names
 from hw.soc.schedule.row_request import Bases, RowRequest
 from hw.soc.schedule.row_state import RowState, chosen
 
@@ -114,11 +114,11 @@ class Loader(wiring.Component):
         ]
         # Offset of the block: words of K, columns of C. The row of blocks, even or odd: it starts
         # where the one before has ended.
-        width, names = self.spec.dimension_width, ("codes", "columns")
-        codes, columns = (Signal(width, name=name) for name in names)
+        width, names = self.spec.dimension_width, ("codes", "columns", *rows_names(self.spec))
+        codes, columns, *rows = (Signal(width, name=name) for name in names)
         turn, steps = Signal(), Signal()
         slots = count()
-        plans = row_plans(self.spec, job, walk, codes, columns, turn, slots)
+        plans = row_plans(self.spec, job, walk, codes, columns, turn, slots, rows)
         state = RowState.make(self.spec, len(plans))
         takes_one, free = self._buffers(m)
         read, homes = self._places(m, plans, state, next(slots))
@@ -154,10 +154,10 @@ class Loader(wiring.Component):
             self._mark_next(m, walk)
         with m.If(steps):
             row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
-            column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
             m.d.sync += codes.eq(Mux(walk.o_last_code, 0, codes + job.codes))
             m.d.sync += turn.eq(turn ^ row_ends)
-            with m.If(column_ends):
+            count_rows(m, job, walk, rows, row_ends)
+            with m.If(walk.o_last_code & (~job.by_columns | walk.o_last_row)):
                 m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
 

@@ -1,5 +1,7 @@
 """Where the matrices of a job end in memory: rows, strides and bytes of a row of each."""
 
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -11,7 +13,7 @@ from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
 from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import FACTOR_BYTES, last_of_list, pick
+from hw.soc.schedule.geometry import FACTOR_BYTES, SCALE_BYTES, last_of_list, pick
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["MatrixEnd", "matrix_ends"]
@@ -155,6 +157,17 @@ def _ends_of_scales(
         octaves = geometry.k // spec.vector.block
         used &= job.ldsa.any()
         return [MatrixEnd(Destination.A_SCALES, rows, job.ldsa, octaves, used)]
+    if spec.group_scales != "none":
+        # Groups less one: blocks along K are 2^i beats.
+        first = exact_log2(spec.inside.k)
+        steps = range(len(geometry.k) - first)
+        groups = reduce(or_, (Mux(job.block_k[i], geometry.k >> i + first, 0) for i in steps))
+        used &= job.ldsb.any()
+        last = _last_byte(geometry.n, 8 * SCALE_BYTES)
+        return [
+            MatrixEnd(Destination.A_SCALES, groups, job.ldsa, rows, used),
+            MatrixEnd(Destination.B_SCALES, groups, job.ldsb, last, used),
+        ]
     if table:
         # Ends are in the order of addresses: none has that of scales of A.
         return [

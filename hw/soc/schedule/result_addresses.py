@@ -10,10 +10,10 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.bus.burst import Row
+from hw.soc.schedule.block_done import BlockDone
 from hw.soc.schedule.destination import Destination
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of
 from hw.soc.schedule.row_request import Bases
-from hw.soc.schedule.tile_walk import BlockDone
 
 __all__ = ["ResultAddresses"]
 
@@ -65,7 +65,7 @@ class ResultAddresses(wiring.Component):
     o_writes : Out(1)
         The memory that keeps bases is written in this cycle.
     i : In(stream)
-        :class:`hw.soc.schedule.tile_walk.BlockDone`: the blocks to expect.
+        :class:`hw.soc.schedule.block_done.BlockDone`: the blocks to expect.
     i_row : In(1)
         A row begins to leave.
     o : Out(stream)

@@ -1,16 +1,16 @@
 """The rows of matrices that a block needs, in the order in which they are requested."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from amaranth import C, Mux, Value
+from amaranth import C, Module, Mux, Signal, Value
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.block_walk import BlockWalk
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import FACTOR_BYTES, scales_of, words_bytes
+from hw.soc.schedule.geometry import FACTOR_BYTES, SCALE_BYTES, scales_of, words_bytes
 
-__all__ = ["RowPlan", "row_plans"]
+__all__ = ["RowPlan", "count_rows", "row_plans", "rows_names"]
 
 
 class RowPlan(NamedTuple):
@@ -46,6 +46,7 @@ def row_plans(
     columns: Value,
     turn: Value,
     slots: Iterator[int],
+    rows: Sequence[Value],
 ) -> dict[Destination, RowPlan]:
     """List the rows of a block in the order of requests.
 
@@ -56,7 +57,7 @@ def row_plans(
     ----------
     job : :class:`~hw.soc.schedule.geometry.Geometry`.
     walk : the block.
-    codes, columns : its offset: words of K, columns of C.
+    codes, columns, rows : its offset: words of K, columns of C; rows, where groups are scaled.
     turn : the row of blocks, even or odd: it starts where the one before has ended.
     slots : numbers of places where addresses are stored, each taken once.
     """
@@ -64,9 +65,6 @@ def row_plans(
 
     def of_columns(to: Destination, needed: Value, size: int) -> None:
         plans[to] = _of_columns(walk, needed, columns * size, walk.o_columns * size)
-
-    def of_rows(to: Destination, step: Value, before: Value, length: Value) -> None:
-        plans[to] = _of_rows(walk, slots, turn, step, before, length)
 
     def of_codes(to: Destination, rows: Value, step: Value, before: Value, length: Value) -> None:
         plans[to] = _of_codes(walk, slots, rows, step, before, length)
@@ -76,14 +74,13 @@ def row_plans(
     if spec.requantises_columns:
         of_columns(Destination.RECORD, job.per_column, spec.RECORD_BYTES)
     before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
-    of_rows(Destination.A, job.lda, before, length)
+    plans[Destination.A] = _of_rows(walk, slots, turn, job.lda, before, length)
     if spec.windows:
         plans[Destination.A] = _of_map(plans[Destination.A], job.of_windows)
     scales = _scales(spec, job, walk.o_codes)
     if spec.inside.a_sides or spec.shares:
-        of_rows(Destination.A_SCALES, job.ldsa, _scales(spec, job, codes), scales)
-    if spec.shares:
-        plans[Destination.A_SCALES] = plans[Destination.A_SCALES]._replace(needed=job.shifted)
+        plan = _of_rows(walk, slots, turn, job.ldsa, _scales(spec, job, codes), scales)
+        plans[Destination.A_SCALES] = plan._replace(needed=job.shifted) if spec.shares else plan
     before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
     of_codes(Destination.B, walk.o_codes, job.ldb, before, length)
     if spec.lists:
@@ -95,6 +92,8 @@ def row_plans(
     if spec.scales:
         before, length = (x * spec.inside.b_sides for x in (columns, walk.o_columns))
         of_codes(Destination.B_SCALES, scales, job.ldsb, before, length)
+    if spec.group_scales != "none":
+        plans = _of_groups(job, walk, slots, columns, rows[0]) | plans
     if spec.accumulates:
         plans |= _of_addends(spec, job, walk, slots, columns, turn)
     return plans
@@ -127,6 +126,29 @@ def _of_addends(
         stores_end=ends,
     )
     return plans
+
+
+def rows_names(spec: CoprocessorSpec) -> list[str]:
+    """Name the offset of a block's rows, which only powers of groups need."""
+    return ["rows"] * (spec.group_scales != "none")
+
+
+def count_rows(m: Module, job: Any, walk: BlockWalk, rows: Sequence[Signal], ends: Value) -> None:
+    """Go to the next row of blocks where one ends, if there is anything that counts these."""
+    for offset in rows:
+        with m.If(ends):
+            m.d.sync += offset.eq(Mux(walk.o_last_row, 0, offset + job.rows))
+
+
+def _of_groups(
+    job: Any, walk: BlockWalk, slots: Iterator[int], columns: Value, rows: Value
+) -> dict[Destination, RowPlan]:
+    """Plan a row of scales of a block's columns, and one of powers of its rows; each block's."""
+    before, length = (count * SCALE_BYTES for count in (columns, walk.o_columns))
+    powers = _of_codes(walk, slots, C(1), job.ldsa, rows, walk.o_rows)
+    scales = _of_codes(walk, slots, C(1), job.ldsb, before, length)
+    plans = {Destination.A_SCALES: powers, Destination.B_SCALES: scales}
+    return {to: one._replace(needed=job.grouped, again=C(0)) for to, one in plans.items()}
 
 
 def _of_map(plan: RowPlan, here: Value) -> RowPlan:

@@ -9,9 +9,18 @@ from amaranth.utils import exact_log2
 
 from golden.lut.expander import ExpanderSpec
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.schedule.geometry import block_widths
+from hw.soc.schedule.geometry import block_widths, scales_groups
 
-__all__ = ["Side", "TileRequest", "counts", "place_of", "sides", "stride_of", "where_shifted"]
+__all__ = [
+    "Side",
+    "TileRequest",
+    "apart",
+    "counts",
+    "place_of",
+    "sides",
+    "stride_of",
+    "where_shifted",
+]
 
 
 _AS_THEY_ARE = ExpanderSpec(name="none", width=0, bits=0, table=())
@@ -157,6 +166,13 @@ def counts(spec: CoprocessorSpec, side: Side) -> bool:
 def where_shifted(spec: CoprocessorSpec, side: str, job: Any, value: Value) -> Value:
     """Return a condition of a side, or 0 if it is octaves, and the job has none."""
     return value & job.shifted if spec.shares and side == "a_scales" else value
+
+
+def apart(spec: CoprocessorSpec, job: Any, single: Value) -> Value:
+    """Return whether the sums of a block that is a single tile stay in the engine for all of K."""
+    if spec.shares:
+        return single & ~job.shifted
+    return single & ~job.grouped if scales_groups(spec) else single
 
 
 class TileRequest(data.StructLayout):

@@ -11,11 +11,12 @@ from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
+from hw.soc.schedule.block_done import BlockDone, ends_codes, mark_groups
 from hw.soc.schedule.block_walk import Block
-from hw.soc.schedule.geometry import Geometry, block_widths, pick, scales_of
-from hw.soc.schedule.sides import Side, TileRequest, counts, place_of, where_shifted
+from hw.soc.schedule.geometry import Geometry, pick, scales_of
+from hw.soc.schedule.sides import Side, TileRequest, apart, counts, place_of, where_shifted
 
-__all__ = ["BlockDone", "SumsRequest", "TileWalk"]
+__all__ = ["SumsRequest", "TileWalk"]
 
 
 class SumsRequest(data.StructLayout):
@@ -33,24 +34,6 @@ class SumsRequest(data.StructLayout):
             "bias": 1,
             "rows": range(spec.inside.m + 1),
             "done": 1,
-        })
-
-
-class BlockDone(data.StructLayout):
-    """A block of C: its size, and whether it is the last one of its row or column of blocks.
-
-    If it is accumulated in the store, rows leave after all have been ``added``; else as they
-    complete.
-    """
-
-    def __init__(self, spec: CoprocessorSpec):
-        widths = block_widths(spec)
-        super().__init__({
-            "rows": widths["rows"],
-            "columns": widths["columns"],
-            "last_row": 1,
-            "last_column": 1,
-            "added": 1,
         })
 
 
@@ -209,17 +192,19 @@ class TileWalk(wiring.Component):
             done.last_column.eq(block.last_column),
             done.added.eq(sums.add),
         ]
+        mark_groups(m, self.spec, job, block, (sums, done))
 
     def _begin(self, m: Module, tile: _Tile) -> None:
         """Go to the first tile of a block."""
         block, engine = self.i_block.payload, self.spec.inside
         thin, low = block.columns <= engine.n, block.rows <= engine.m
-        alone = thin & low & ~self.i_geometry.shifted if self.spec.shares else thin & low
+        alone = apart(self.spec, self.i_geometry, thin & low)
         m.d.sync += [tile.rows.eq(block.rows), tile.columns.eq(block.columns), tile.first.eq(1)]
         m.d.sync += [tile.below.eq(low), tile.right.eq(thin), tile.narrow.eq(thin)]
         m.d.sync += [tile.single.eq(alone), tile.ends.eq(block.last_code | ~alone)]
         starts = (tile.a_address, tile.row_address, tile.row, tile.word, tile.slice, tile.column)
-        m.d.sync += [tile.last_code.eq(block.last_code), *(one.eq(0) for one in starts)]
+        ends = ends_codes(self.spec, self.i_geometry, block)
+        m.d.sync += [tile.last_code.eq(ends), *(one.eq(0) for one in starts)]
 
     def _step(self, m: Module, tile: _Tile) -> None:
         """Go to the next tile: the one beside it, or the first one of the next row."""

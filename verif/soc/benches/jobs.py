@@ -44,6 +44,9 @@ def draw(
             bits, shapes = bits | {"a_scales": 8}, shapes | {"a_scales": (m, blocks)}
     if octaves := more.pop("octaves", 0):
         bits, shapes = bits | {"a_scales": 8}, shapes | {"a_scales": (m, octaves)}
+    if groups := more.pop("groups", 0):
+        bits |= {"a_scales": 8, "b_scales": 16}
+        shapes |= {"a_scales": (groups, m), "b_scales": (groups, n)}
     found: dict[str, Any] = {}
     free = int(rng.integers(0, 64))
     for name, (rows, columns) in shapes.items():
