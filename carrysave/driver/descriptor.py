@@ -186,7 +186,10 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
         codes = job.n * (job.a_format + 1)
         row = {"scale": 1, "gather": 4, "blend": 2 * codes}.get(job.vector or "", codes)
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
-    read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
+    # Powers of groups are groups x M: a group has one beat of K or more.
+    of_groups = -(-job.k // max(job.block_k, 1)) if job.ldsb else 0
+    read.append(rows(job.a_scales, max(job.m, of_groups), job.ldsa))
+    read.append(rows(job.b_scales, job.k, job.ldsb))
     if job.b_scales and not job.ldsb:
         read.append((job.b_scales, job.b_scales + _MOST_ENTRIES))
     if job.bias is not None:

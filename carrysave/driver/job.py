@@ -109,7 +109,8 @@ class Job:
     `bias` and `records` are addresses, of sums and of requantisations of columns, None without.
     `row_factors` is the address of what rows of the C that is accumulated into are multiplied by.
     `encode` rounds sums to the engine's result format; `a_scales`, `b_scales`, `ldsa`, `ldsb` are
-    addresses and strides of block scales, if the engine has them.
+    addresses and strides of block scales, if the engine has them; where the build has group scales,
+    of powers, groups x M, and of scales, groups x N, of groups of block_k beats.
     Blocks of C are block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
 
     With `vector`, the name of an operation, each of m rows of n codes of A, of a_format + 1 bytes

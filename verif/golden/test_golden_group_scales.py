@@ -1,10 +1,14 @@
 """Sums of groups that a co-processor scales, against a decoder's own; refusals."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from carrysave.driver.descriptor import descriptors
+from carrysave.driver.job import Job as DriverJob
+from carrysave.driver.registers import FIELDS, JOB
 from golden.formats.names import minifloat
 from golden.lut.scale import group_sums, scale_groups
 from golden.lut.weights import GroupedWeights
@@ -152,3 +156,18 @@ def test_jobs_are_refused() -> None:
     for given in ({"bias": 0}, {"block_m": 0}, {"ldsb": 9}):
         assert error_of(plain, job_of(*size, **given)) is Error.NONE
         assert error_of(spec_of(), job_of(*size, **{"ldsb": 0} | given | {"ldsb": 0})) is Error.NONE
+
+
+def test_jobs_whose_powers_or_scales_are_written_do_not_overlap() -> None:
+    """By the marks of descriptors: powers have a row for each group, though A has one row."""
+    one = DriverJob(**vars(job_of(1, 4, 64, 8)) | {"requantisation": None})
+    count = FIELDS["job_alike"][0] - JOB
+
+    def marked(**second: int) -> bool:
+        return descriptors([one, replace(one, **second)], 4)[count] > 0
+
+    last = 7
+    assert marked(c=50000)
+    assert not marked(c=50000, a_scales=one.c - last * one.ldsa)
+    assert not marked(c=50000, b_scales=one.c - last * one.ldsb)
+    assert not marked(c=one.a_scales + last * one.ldsa)
