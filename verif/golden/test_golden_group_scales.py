@@ -163,7 +163,7 @@ def test_jobs_whose_powers_or_scales_are_written_do_not_overlap() -> None:
     one = DriverJob(**vars(job_of(1, 4, 64, 8)) | {"requantisation": None})
     count = FIELDS["job_alike"][0] - JOB
 
-    def marked(**second: int) -> bool:
+    def marked(**second: Any) -> bool:
         return descriptors([one, replace(one, **second)], 4)[count] > 0
 
     last = 7

@@ -40,13 +40,18 @@ class PackedDestination(IntEnum):
 
 def destinations(spec: CoprocessorSpec) -> int:
     """Return how many numbers a build has."""
-    more = spec.shares and spec.table
+    more = spec.table and _of_blocks(spec)
     return len(Destination) + len(PackedDestination) * spec.sparse + more
 
 
 def of_tables(spec: CoprocessorSpec) -> int:
-    """Return the number of tables of codes of C: the last one, where A's has octaves of shares."""
-    return destinations(spec) - 1 if spec.shares else Destination.TABLE
+    """Return the number of tables of codes of C: the last one, where A's has numbers of blocks."""
+    return destinations(spec) - 1 if _of_blocks(spec) else Destination.TABLE
+
+
+def _of_blocks(spec: CoprocessorSpec) -> bool:
+    """Return whether A has octaves of shares, or powers of groups."""
+    return spec.shares or spec.group_scales != "none"
 
 
 OF_A = (Destination.A, Destination.A_SCALES)

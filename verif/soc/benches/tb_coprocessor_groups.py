@@ -7,14 +7,13 @@ import cocotb
 import numpy as np
 
 from carrysave.sim.cocotb.streams import generator, limited
-from golden.npe.group_scale import GroupScaleSpec
+from golden.formats.names import minifloat
 from golden.soc.coprocessor import Error, Job, matrices
 from golden.soc.group_scales import groups_of
 from verif.soc.benches import jobs
 from verif.soc.benches.tb_coprocessor_scratch import SPEC, start
 
-NUMBER = GroupScaleSpec(scale=SPEC.group_scales).number
-assert NUMBER is not None
+NUMBER = minifloat(SPEC.group_scales)
 SPECIAL = np.array([0, 1, 1 << 15, 0x7C00, 0xFC00, 0x7E01, 0x3C00, 0x7BFF, 0x7F80, 0xFF80])
 """Zeros, the least number, infinities, NaN, 1 and the greatest number, of either format."""
 
@@ -32,8 +31,11 @@ def blocks_of(rng: np.random.Generator, rows: int) -> tuple[int, int, int]:
 
 def grouped(rng: np.random.Generator, memory: np.ndarray, *, likely: float = 0.2) -> Job:
     """Draw a product with groups, and write its scales and powers; of any size."""
-    m, n, k = int(rng.geometric(0.3)), int(rng.geometric(0.06)), int(rng.geometric(0.02))
+    m, n, k = int(rng.geometric(0.1)), int(rng.geometric(0.06)), int(rng.geometric(0.02))
     blocks = dict(zip(("block_m", "block_n", "block_k"), blocks_of(rng, m), strict=True))
+    if rng.random() < 0.3:
+        # One group alone: blocks share those of A, or of B.
+        k = min(k, blocks["block_k"] * SPEC.inside.k)
     groups = -(-k // (blocks["block_k"] * SPEC.inside.k))
     columns = bool(rng.integers(2))
     job = jobs.draw(SPEC, rng, m, n, k, groups=groups, by_columns=columns, **blocks)
@@ -96,6 +98,20 @@ async def test_long_rows(dut: Any) -> None:
         places, memory = matrices(SPEC, job), both.memory.data
         places["b_scales"].store(memory, NUMBER.encode(rng.normal(0, 0.01, (groups, n))))
         places["a_scales"].store(memory, rng.integers(-9, 9, (groups, 1)) & 255)
+        assert await both.run(job) is Error.NONE
+
+
+@cocotb.test
+async def test_small_blocks(dut: Any) -> None:
+    """Blocks of few numbers, one a group, which pile up in the store while memory takes nothing."""
+    both, rng = await start(dut, 69, "long", 1), generator(70)
+    for m in (1, 2, SPEC.inside.m) * limited(2):
+        n, size = 5 * SPEC.inside.n + 1, 7 * SPEC.inside.k
+        blocks = {"block_m": 1, "block_n": 1, "block_k": 1}
+        job = jobs.draw(SPEC, rng, m, n, size, groups=7, **blocks)
+        places, memory = matrices(SPEC, job), both.memory.data
+        places["b_scales"].store(memory, NUMBER.encode(rng.normal(0, 1, (7, n))))
+        places["a_scales"].store(memory, rng.integers(-3, 3, (7, m)) & 255)
         assert await both.run(job) is Error.NONE
 
 
