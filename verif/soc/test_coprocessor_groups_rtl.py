@@ -11,8 +11,9 @@ from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [SMALL | {"engine": "systolic_os(m=4,n=4)", "group_scales": "fp16"}]
 LUT = "lut_core(m=1,n=16,b_width=4,group=2,lookups=4,folded=False,parallel=True)"
+UNIT = {"vector": "vector_unit(lanes=4,length=64)", "code_bytes": 2}
 LONG: list[dict[str, Any]] = [
-    SMALL | {"engine": LUT, "group_scales": "fp16", "sums": 512, "requantisers": 4},
+    SMALL | {"engine": LUT, "group_scales": "fp16", "sums": 512, "requantisers": 4} | UNIT,
     SMALL | {"engine": "ternary_core(m=1,n=16,k=4)", "group_scales": "bf16", "lean": True},
     # A beat of 32 bits, rows of several tiles, registers of few bits.
     {

@@ -18,9 +18,11 @@ from verif.soc.test_row_factors import packed
 from verif.support.cases import long
 
 BUILD = {
-    "requantiser_encoding": "operator", "requantiser_adder": "operator", "sum_copies": 1,
+    "requantiser_encoding": "operator",
+    "requantiser_adder": "operator",
+    "sum_copies": 1,
     "lean": False,
-}  # fmt: skip
+}
 SMALL: dict[str, Any] = {"a_bytes": 512, "b_bytes": 512, "sums": 64}
 FP16 = minifloat("fp16")
 

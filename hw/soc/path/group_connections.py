@@ -90,9 +90,12 @@ def send_groups(m: Module, writer: Any, to: Any, numbers: list[Value], valid: Va
     unit, here = writer.groups, writer.i_geometry.grouped
     m.submodules.groups = unit
     sums: Any = stream.Signature(to.payload.shape()).create(path=("plain",))
-    connect(m, joined(m, "joined_groups", sums, unit.o, here), to)
+    both = joined(m, "joined_groups", sums, unit.o, here)
     connect(m, flipped(writer.i_powers), unit.i_powers)
     m.d.comb += [
+        to.valid.eq(both.valid),
+        to.payload.eq(both.payload),
+        both.ready.eq(to.ready),
         unit.i.valid.eq(valid & here),
         unit.i.payload.as_value().eq(Cat(*numbers, writer.marks)),
         unit.i_scales.eq(writer.i_scales),

@@ -51,6 +51,15 @@ def grouped(rng: np.random.Generator, memory: np.ndarray, *, likely: float = 0.2
     return job
 
 
+def rows_of(job: Job) -> list[Job]:
+    """Return a job of the vector unit, if there is one, on what a product reads."""
+    if SPEC.vector is None:
+        return []
+    size, operation = SPEC.vector.length // 2, SPEC.vector_jobs[0]
+    sizes: dict[str, int] = {"m": 3, "n": size, "k": 0, "lda": size, "ldb": 0, "ldc": 2 * size}
+    return [Job(a=job.b, b=0, c=jobs.SIZE - 6 * size, **sizes, vector=operation)]
+
+
 @cocotb.test
 @cocotb.parametrize(kind=("flowing", "bursts", "long"))
 async def test_any_products(dut: Any, kind: str) -> None:
@@ -64,8 +73,8 @@ async def test_any_products(dut: Any, kind: str) -> None:
         if number % 3 == 0:
             await both.run(jobs.any_job(SPEC, rng, 0.07))
         if number % 3 == 1 and SPEC.follows_ring:
-            others = replace(job, ldsb=0), replace(job, by_columns=not job.by_columns)
-            await both.run(job, *others)
+            turned = replace(job, by_columns=not job.by_columns)
+            await both.run(job, *rows_of(job), replace(job, ldsb=0), turned, *rows_of(job))
     assert several
 
 
