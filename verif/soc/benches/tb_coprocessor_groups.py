@@ -56,7 +56,7 @@ def rows_of(job: Job) -> list[Job]:
     if SPEC.vector is None:
         return []
     size, operation = SPEC.vector.length // 2, SPEC.vector_jobs[0]
-    sizes: dict[str, int] = {"m": 3, "n": size, "k": 0, "lda": size, "ldb": 0, "ldc": 2 * size}
+    sizes: dict[str, Any] = {"m": 3, "n": size, "k": 0, "lda": size, "ldb": 0, "ldc": 2 * size}
     return [Job(a=job.b, b=0, c=jobs.SIZE - 6 * size, **sizes, vector=operation)]
 
 
