@@ -210,6 +210,21 @@ async def test_latency(dut: Any) -> None:
 
 
 @cocotb.test
+async def test_first_pair_after_reset(dut: Any) -> None:
+    """A design that has come to rest after a reset takes a pair at once, the first one too."""
+    bench = await MacBench(dut).start()
+    for _ in range(2):
+        for _ in range(LATENCY + 3):
+            await RisingEdge(dut.clk)
+        a, b = pairs(generator(350), 1)
+        last = ends(np.array([1]))
+        await bench.check(a, b, last, "flowing", "flowing", 350)
+        stated = spent(a, b, np.zeros_like(last)).sum() - 1 + LATENCY
+        assert bench.o.cycles[-1] - bench.i.offers[0] == stated
+        bench = await bench.restart()
+
+
+@cocotb.test
 async def test_throughput(dut: Any) -> None:
     """Sums follow each other as golden states, even if each beat is a sum of its own."""
     bench = await MacBench(dut).start()
