@@ -9,6 +9,7 @@ from carrysave.report.designs import print_line
 from carrysave.report.page import Page, Part, Text
 from carrysave.report.tables import Section, show
 from carrysave.report.verification_page import waves_of
+from carrysave.signoff.view import stages_section
 
 __all__ = ["make", "print_regression"]
 
@@ -65,6 +66,9 @@ def _totals(report: dict[str, Any]) -> list[str]:
 def print_regression(console: Console, report: dict[str, Any]) -> None:
     """Print the table of designs, what failed, what was never seen, and which mutants live."""
     show(console, _designs(report))
+    for row in report.get("stages", ()):
+        stages = ", ".join(row["stages"])
+        print_line(console, f"{row['module']}: {stages}, as of {row['date']}")
     for row in report["reduced"]:
         print_line(console, f"{row['of']}{': ' + row['mutant'] if row['mutant'] else ''}")
         print_line(console, f"  {row['test']}: {row['why']}")
@@ -121,6 +125,8 @@ def make(report: dict[str, Any]) -> Page:
         ]
     if report["coverage"]:
         parts.append(_coverage(report))
+    if report.get("stages"):
+        parts.append(stages_section(report["stages"]))
     parts += [_runs(report), Text("files", report["files"])]
     return Page(
         title=f"Regression: {'passed' if report['ok'] else 'FAILED'}",
