@@ -22,10 +22,6 @@ from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
 from verif.support.schemas import check
 
-# What does not concern correctness: names, `interrupt` among them, no timescale, registers that
-# have both an initial value and a reset, ports and bits that nobody reads at the edge of an array,
-# and constants and ! of another width than their context's, which Yosys writes and Verilog defines.
-
 # Less than the defaults, which `make prove` takes: Amaranth takes 12 s for a co-processor, and
 # Verilator, which copies every lane into its place, minutes for 128.
 ENGINE = {"engine": "systolic_os(m=2,n=2)", "data_width": 32}

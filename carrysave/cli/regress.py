@@ -97,8 +97,8 @@ def regress(
     stimulus that still fail, with waves and the command that repeats it. Writes JUnit XML and JSON
     to `OUTPUT/regress`. Runs that are known are not run again. The exit code is 1 if anything
     failed. Of a mutant that no bench kills it is decided whether it is a fault: `equivalent`;
-    `unreachable` by legal inputs; `alive`, which is a failure of the bench; or `undecided`. Of designs
-    whose evidence `carrysave signoff` has kept in the same OUTPUT, the stages are shown, too.
+    `unreachable` by legal inputs; `alive`, which is a failure of the bench; or `undecided`. The
+    stages of designs whose evidence `carrysave signoff` has kept in the same OUTPUT are shown, too.
 
     **Examples:**
 

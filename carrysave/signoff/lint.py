@@ -19,7 +19,10 @@ STYLE = (
     *("DECLFILENAME", "PINCONNECTEMPTY", "PROCASSINIT", "SYMRSVDWORD", "TIMESCALEMOD"),
     *("UNUSEDPARAM", "UNUSEDSIGNAL", "WIDTHEXPAND", "WIDTHTRUNC"),
 )
-"""Warnings of Verilator's about style, which generated Verilog has."""
+"""Warnings of Verilator's that do not concern correctness: names, `interrupt` among them, no
+timescale, registers that have both an initial value and a reset, ports and bits that nobody reads
+at the edge of an array, and constants and ! of another width than their context's, which Yosys
+writes and Verilog defines."""
 
 
 def _verilator(design: Design, files: list[Path]) -> str:

@@ -71,13 +71,8 @@ def _lists(facts: dict[str, Any]) -> list[Part]:
             [kind, one["hit"], one["total"], one["hit"] / one["total"] if one["total"] else None]
             for kind, one in coverage["kinds"].items()
         ]
-        columns: list[Any] = [
-            "kind",
-            ("hit", "{:,}"),
-            ("of", "{:,}"),
-            ("share", "{:.1%}", "more", 1),
-        ]
-        parts.append(Section("coverage", columns, rows))
+        figures = ("hit", "{:,}"), ("of", "{:,}"), ("share", "{:.1%}", "more", 1)
+        parts.append(Section("coverage", ["kind", *figures], rows))
         holes = coverage["holes"]
         rows = [[one["kind"], one["at"], one["line"], one["argued"] or "open"] for one in holes]
         if rows:
