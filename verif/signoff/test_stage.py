@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +94,15 @@ def test_what_lacks_is_named_with_its_reason() -> None:
     parts = all_passed() | {"gates": Part("gates", IMPOSSIBLE, "sta is not here")}
     [text] = lacking("D3", parts)
     assert text.endswith("(gates not possible: sta is not here)")
+
+
+def test_the_rule_is_in_the_guide() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "signoff.md"
+    rows = [line.strip("| ").split(" | ") for line in guide.read_text().splitlines()]
+    written = [row for row in rows if row[0] in STAGES]
+    assert written == [
+        [stage, demand.part, demand.text] for stage, demands in RULES.items() for demand in demands
+    ]
 
 
 def test_no_stage() -> None:
