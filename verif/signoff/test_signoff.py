@@ -147,6 +147,7 @@ def test_a_requirement_that_nothing_covers_is_a_hole() -> None:
         ((parts, [tests[0], *tests[2:]], beats), "latency"),
         ((parts, tests[:3], beats), "reset"),
         ((parts, tests, []), "stream"),
+        ((parts, tests, [beats[0] | {"hits": [["i", 3]]}]), "stream"),
         (({"timing": parts["timing"]}, tests, beats), "power-up"),
         (({"unknowns": parts["unknowns"]}, tests, beats), "timing"),
     ):
