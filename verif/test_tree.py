@@ -58,6 +58,7 @@ FLOORS = (
         "carrysave.system",
         "carrysave.installation",
     ),
+    ("carrysave.signoff",),
     ("carrysave.api",),
     ("carrysave.studio",),
     ("carrysave.cli", "carrysave.testing"),

@@ -9,15 +9,15 @@ from carrysave.signoff.part import FAILED, PASSED, Part, failed
 __all__ = ["bench_part", "crossings_part", "passed_tests"]
 
 
-def crossings_part(found: Mapping[str, Any]) -> Part:
+def crossings_part(listed: Mapping[str, Any]) -> Part:
     """Say which clocks there are, and what goes from one to another."""
-    clocks, count = found["clocks"], len(found["crossings"])
+    clocks, count = listed["clocks"], len(listed["crossings"])
     if len(clocks) <= 1:
         says = f"one clock, {clocks[0]}: nothing crosses" if clocks else "no register, no clock"
     else:
-        related = "edges of one source" if found["related"] else "clocks that nothing relates"
+        related = "edges of one source" if listed["related"] else "clocks that nothing relates"
         says = f"{', '.join(clocks)}, {related}: {count} registers read another clock's"
-    return Part("crossings", PASSED if found["related"] else FAILED, says, dict(found))
+    return Part("crossings", PASSED if listed["related"] else FAILED, says, dict(listed))
 
 
 def bench_part(name: str, outcomes: Sequence[Outcome], where: str) -> Part:

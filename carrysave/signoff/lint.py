@@ -102,10 +102,10 @@ def lint(name: str, parameters: dict[str, Any]) -> dict[str, dict[str, str]]:
     return result
 
 
-def lint_part(found: Mapping[str, Mapping[str, str]]) -> Part:
+def lint_part(outcome_of: Mapping[str, Mapping[str, str]]) -> Part:
     """Sum up: clean if all tools that are here are content, and one of them is here."""
-    outcomes = [one["outcome"] for one in found.values()]
-    said = [f"{tool} {one['outcome']}" for tool, one in found.items()]
-    said += [f"{tool}: {one['why']}" for tool, one in found.items() if one["why"]]
+    outcomes = [one["outcome"] for one in outcome_of.values()]
+    said = [f"{tool} {one['outcome']}" for tool, one in outcome_of.items()]
+    said += [f"{tool}: {one['why']}" for tool, one in outcome_of.items() if one["why"]]
     bad = FAILED in outcomes or PASSED not in outcomes
-    return Part("lint", FAILED if bad else PASSED, "; ".join(said), {"tools": dict(found)})
+    return Part("lint", FAILED if bad else PASSED, "; ".join(said), {"tools": dict(outcome_of)})

@@ -9,7 +9,7 @@ from carrysave.report.page import Page, Part, Text
 from carrysave.report.tables import Section, show
 from carrysave.signoff.stage import PARTS, RULES, STAGES
 
-__all__ = ["make", "print_sign_off", "stages_section"]
+__all__ = ["make", "print_sign_off"]
 
 _MOST = 200
 """Holes and mutants in a page."""
@@ -26,13 +26,6 @@ def _stages(facts: dict[str, Any]) -> Section:
 def _parts(facts: dict[str, Any]) -> Section:
     rows = [[one["name"], one["outcome"], one["why"], PARTS[one["name"]]] for one in facts["parts"]]
     return Section("evidence", ["part", "outcome", "what came of it", "what it is"], rows, 4)
-
-
-def stages_section(rows: list[dict[str, Any]]) -> Section:
-    """Return the stages of designs, see :func:`carrysave.signoff.evidence.known`."""
-    lines = [[one["module"], *one["stages"], one["date"], one["revision"][:12]] for one in rows]
-    heads = ["design", "design stage", "verification stage", "date", "revision"]
-    return Section("stages, of evidence that is kept", heads, lines, 5)
 
 
 def print_sign_off(console: Console, facts: dict[str, Any]) -> None:
@@ -57,11 +50,10 @@ def _lists(facts: dict[str, Any]) -> list[Part]:
     """Return requirements, holes, mutants that live and crossings, as far as there are any."""
     parts: list[Part] = []
     requirements = _facts_of(facts, "requirements").get("rows", [])
-    rows = [
-        [f"R{one['number']}", one["kind"], one["text"], one["source"],
-         "; ".join(one["covered"]) or "HOLE: nothing covers it"]
-        for one in requirements
-    ]  # fmt: skip
+    rows = []
+    for one in requirements:
+        covered = "; ".join(one["covered"]) or "HOLE: nothing covers it"
+        rows.append([f"R{one['number']}", one["kind"], one["text"], one["source"], covered])
     if rows:
         heads = ["number", "kind", "requirement", "from", "covered by"]
         parts.append(Section("requirements", heads, rows, 5))

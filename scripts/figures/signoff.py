@@ -46,7 +46,7 @@ def row_of(facts: dict[str, Any]) -> tuple[str, ...]:
     counts = (mutants.get("killed"), proven, mutants.get("alive"), mutants.get("undecided"))
     rows = parts["requirements"].get("rows", [])
     covered = sum(bool(row["covered"]) for row in rows)
-    lacks = next((texts for texts in facts["lacking"].values() if texts), [])
+    lacks: list[str] = next((texts for texts in facts["lacking"].values() if texts), [])
     return (
         f"`{design.name}`",
         f"`{parameters}`" if parameters else "",

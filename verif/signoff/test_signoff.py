@@ -13,11 +13,9 @@ from carrysave.signoff import mutation
 from carrysave.signoff.evidence import keep, known, read
 from carrysave.signoff.netlist import constants, crossings
 from carrysave.signoff.part import Part, plain
-from carrysave.signoff.requirements import requirements_of, requirements_part
 from carrysave.signoff.stage import PARTS, reached
-from hw.catalog import CATALOG, Design
+from hw.catalog import Design
 from verif.support.command import Run
-from verif.test_catalog import SMALL
 
 TINY = {"a_width": 2, "b_width": 2, "accumulator_width": 6}
 SETS = [word for key, value in TINY.items() for word in ("-p", f"{key}={value}")]
@@ -119,41 +117,6 @@ def test_two_clocks_are_listed() -> None:
         (one, two) for one in found["clocks"] for two in found["clocks"] if one != two
     }
     assert found["crossings"]
-
-
-@pytest.mark.parametrize("name", ["mac", "opt1", "systolic_os", "requantiser", "lmul"])
-def test_requirements_are_derived(name: str) -> None:
-    listed = requirements_of(Design(name, SMALL.get(name, {})))
-    kinds = {one.kind for one in listed}
-    assert {"value", "latency", "stalls", "stream", "reset", "parameters"} <= kinds
-    assert all(one.text and one.source for one in listed)
-
-
-@pytest.mark.prove
-def test_every_design_has_requirements() -> None:
-    for name in CATALOG:
-        kinds = {one.kind for one in requirements_of(Design(name, SMALL.get(name, {})))}
-        assert {"value", "reset", "parameters"} <= kinds, name
-
-
-def test_a_requirement_that_nothing_covers_is_a_hole() -> None:
-    design = Design("opt1", TINY)
-    beats = [{"points": ["stream"], "hits": [["i", 3], ["o", 2]]}]
-    tests = ["test_matches_golden/source=bursts", "test_latency", "test_throughput", "test_reset"]
-    parts = {name: Part(name, "passed") for name in ("unknowns", "timing")}
-    assert requirements_part(design, parts, tests, beats).outcome == "passed"
-    for less, kind in (
-        ((parts, tests[1:], beats), "value"),
-        ((parts, [tests[0], *tests[2:]], beats), "latency"),
-        ((parts, tests[:3], beats), "reset"),
-        ((parts, tests, []), "stream"),
-        ((parts, tests, [beats[0] | {"hits": [["i", 3]]}]), "stream"),
-        (({"timing": parts["timing"]}, tests, beats), "power-up"),
-        (({"unknowns": parts["unknowns"]}, tests, beats), "timing"),
-    ):
-        part = requirements_part(design, *less)
-        holes = [row["kind"] for row in part.facts["rows"] if row["number"] in part.facts["holes"]]
-        assert kind in holes
 
 
 def kept(**changes: Any) -> dict[str, Any]:
