@@ -13,6 +13,7 @@ from typing import Any
 import pyslang
 import pytest
 
+from carrysave.signoff.lint import STYLE
 from carrysave.sim.verilator import verilator
 from hw.catalog import CATALOG, STAGES, USER_DESIGN, Design
 from hw.emit import yosys
@@ -20,21 +21,6 @@ from hw.emit.files import generate
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
 from verif.support.schemas import check
-
-# What does not concern correctness: names, `interrupt` among them, no timescale, registers that
-# have both an initial value and a reset, ports and bits that nobody reads at the edge of an array,
-# and constants and ! of another width than their context's, which Yosys writes and Verilog defines.
-STYLE = [
-    "DECLFILENAME",
-    "PINCONNECTEMPTY",
-    "PROCASSINIT",
-    "SYMRSVDWORD",
-    "TIMESCALEMOD",
-    "UNUSEDPARAM",
-    "UNUSEDSIGNAL",
-    "WIDTHEXPAND",
-    "WIDTHTRUNC",
-]
 
 # Less than the defaults, which `make prove` takes: Amaranth takes 12 s for a co-processor, and
 # Verilator, which copies every lane into its place, minutes for 128.

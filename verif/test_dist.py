@@ -31,6 +31,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "show": ("adder_tree", "-p", "pe=opt2"),
     "contract": SMALL,
     "prove": SMALL,
+    "signoff": (*SMALL, "--mutants", "0", "--seeds", "1"),
     "generate": SMALL,
     "verify": SMALL,
     "regress": ("--designs", "mac", "--configurations", "1", "--jobs", "1"),

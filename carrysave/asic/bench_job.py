@@ -15,10 +15,11 @@ from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.liberty.cells import Library
 from carrysave.keywords import by_name, differing
-from carrysave.sim import icarus, runner
+from carrysave.sim import code_coverage, icarus, runner
 from carrysave.sim.cocotb.coverage import FILE as TRANSFERS
 from carrysave.sim.options import BenchOptions
 from carrysave.sim.results import cases
+from carrysave.sim.verilator import COVERAGE
 from hw.catalog import Design
 from hw.device import models_of
 from hw.emit import tools, yosys
@@ -106,7 +107,8 @@ def run_bench(
     -------
     ``ok tests failed cases coverage bench_seconds log skipped``: the tests that ran and those that
     failed, each :class:`carrysave.sim.results.Case`, the functional coverage that the bench wrote,
-    the end of the log if it failed, and why it was not run, if it was not.
+    the end of the log if it failed, and why it was not run, if it was not. With the option
+    ``coverage`` also ``points``, see :func:`carrysave.sim.code_coverage.read`.
     """
     design = Design(name, parameters)
     outcome: dict[str, Any] = {
@@ -134,6 +136,9 @@ def run_bench(
             bench_parameters=bench_parameters,
         )
         coverages = (result.directory / name for name in ("coverage.json", TRANSFERS))
+        counted = result.directory / COVERAGE
+        if options.get("coverage") and counted.exists():
+            outcome["points"] = code_coverage.read(counted)
         log = "" if result.ok else result.log.read_text(errors="replace")
         return outcome | {
             "ok": result.ok,

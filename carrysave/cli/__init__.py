@@ -28,6 +28,7 @@ _GROUPS = {
         ("regress", "regress", "Run benches of many designs, configurations and seeds."),
         ("soak", "soak", "Run the co-processor beside hostile hosts and memories, for some time."),
         ("prove", "prove", "Prove by algebra that an element multiplies and adds, at any width."),
+        ("signoff", "signoff", "Say where a design's proof stands: stages, by rule from evidence."),
         ("contract", "contract", "Print what a design's timing depends on, with proofs."),
         ("vectors", "vectors", "Write test vectors of number formats, for others to check theirs."),
     ),
@@ -142,7 +143,8 @@ def main() -> None:
 def _of_designs(error: cyclopts.UnknownOptionError) -> str:
     """Say how parameters of designs are given, if an unknown option may be one."""
     named = re.match(r"--?(\w+)", error.token.keyword or "")
-    commands = {"generate", "verify", "synth", "prove", "contract", "estimate", "run", "build"}
+    commands = {"generate", "verify", "synth", "prove", "signoff", "contract", "estimate"}
+    commands |= {"run", "build"}
     if named is None or not commands.intersection(sys.argv[1:2]):
         return ""
     return f" A design's parameters are given as -p {named[1]}=VALUE."

@@ -97,7 +97,8 @@ def regress(
     stimulus that still fail, with waves and the command that repeats it. Writes JUnit XML and JSON
     to `OUTPUT/regress`. Runs that are known are not run again. The exit code is 1 if anything
     failed. Of a mutant that no bench kills it is decided whether it is a fault: `equivalent`;
-    `unreachable` by legal inputs; `alive`, which is a failure of the bench; or `undecided`.
+    `unreachable` by legal inputs; `alive`, which is a failure of the bench; or `undecided`. The
+    stages of designs whose evidence `carrysave signoff` has kept in the same OUTPUT are shown, too.
 
     **Examples:**
 
@@ -107,15 +108,18 @@ def regress(
     # What follows is slow to load.
     from carrysave.regress.execution import execute
     from carrysave.regress.view import make, print_regression
+    from carrysave.signoff.evidence import known
 
     request = flags.request()
     check_page(view.html, charts=False)
     folder = output_folder(output) / "regress"
+    stages = known(folder.with_name("signoff"))
     with Steps(errors) as steps, running.session():
         for library in request.netlists.values():
             for note in library.notes:
                 steps.remark(note)
         facts = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+    facts["stages"] = [one for one in stages if one["design"] in request.designs]
     facts["files"] = write_page(view.html, make, facts)
     print_outcome(facts, print_regression, view.json_)
     return 0 if facts["ok"] else 1

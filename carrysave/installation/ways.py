@@ -59,6 +59,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "soak": (Way("", _SIMULATE),),
     "prove": (Way("", _YOSYS),),
+    "signoff": (Way("", _CELLS), Way("of x", (*_ICARUS, *_CELLS))),
     "contract": (Way("", _YOSYS), Way("by simulation", (*_SIMULATE, *_ICARUS))),
     "vectors": (Way("", ()),),
     "synth": (

@@ -58,6 +58,13 @@ def _coverage(report: dict[str, Any]) -> Section:
     return Section("functional coverage of all runs", columns, rows, 3)
 
 
+def _stages(rows: list[dict[str, Any]]) -> Section:
+    """Return the stages of designs, see :func:`carrysave.signoff.evidence.known`."""
+    lines = [[one["module"], *one["stages"], one["date"], one["revision"][:12]] for one in rows]
+    heads = ["design", "design stage", "verification stage", "date", "revision"]
+    return Section("stages, of evidence that is kept", heads, lines, 5)
+
+
 def _totals(report: dict[str, Any]) -> list[str]:
     return [f"{count:,} {name}" for name, count in report["counts"].items() if count]
 
@@ -65,6 +72,9 @@ def _totals(report: dict[str, Any]) -> list[str]:
 def print_regression(console: Console, report: dict[str, Any]) -> None:
     """Print the table of designs, what failed, what was never seen, and which mutants live."""
     show(console, _designs(report))
+    for row in report.get("stages", ()):
+        stages = ", ".join(row["stages"])
+        print_line(console, f"{row['module']}: {stages}, as of {row['date']}")
     for row in report["reduced"]:
         print_line(console, f"{row['of']}{': ' + row['mutant'] if row['mutant'] else ''}")
         print_line(console, f"  {row['test']}: {row['why']}")
@@ -121,6 +131,8 @@ def make(report: dict[str, Any]) -> Page:
         ]
     if report["coverage"]:
         parts.append(_coverage(report))
+    if report.get("stages"):
+        parts.append(_stages(report["stages"]))
     parts += [_runs(report), Text("files", report["files"])]
     return Page(
         title=f"Regression: {'passed' if report['ok'] else 'FAILED'}",

@@ -131,7 +131,9 @@ def verify(
         wrapper = cache.write(folder / f"{top}.v", shell(design))
         sources = [*sources_of(design, folder), wrapper]
     return run(
-        SIMULATORS[simulator](sources, top, waves=options.waves),
+        SIMULATORS[simulator](
+            sources, top, waves=options.waves, **({"coverage": True} if options.coverage else {})
+        ),
         design.entry.bench,
         options,
         directory=folder,

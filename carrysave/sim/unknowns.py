@@ -16,7 +16,12 @@ from carrysave.sim.rules.bound import BROKEN
 from hw.catalog import Design
 from hw.emit.flat_ports import clock_and_reset, fast_clock, flat_ports
 
-__all__ = ["Channel", "channels_of", "shell", "shell_name"]
+__all__ = ["LONG", "SHORT", "Channel", "channels_of", "shell", "shell_name"]
+
+SHORT = "test_latency|test_cycles|test_valid_does_not_wait|test_small"
+"""Tests of benches that take a second in Icarus, in which streams stand still, too."""
+LONG = f"{SHORT}|test_matches_golden.*(bursts|sparse)|test_single|reset|starved|refus|regist|order"
+"""Those that take up to a minute."""
 
 _BUSES = {
     "AXI4": ("aw", "w", "b", "ar", "r"),

@@ -13,9 +13,11 @@ from carrysave.sim.verilator_install import environment, libraries, root, verila
 from carrysave.sim.verilator_sources import Sources
 from hw.emit import tools, user_files
 
-__all__ = ["LOG", "Build", "build", "simulate", "source_text", "verilator"]
+__all__ = ["COVERAGE", "LOG", "Build", "build", "simulate", "source_text", "verilator"]
 
 LOG = "simulation.log"
+COVERAGE = "coverage.dat"
+"""What a simulator that counts writes, in the folder of the run."""
 _HEADERS = (".vh", ".svh", ".h")
 """Suffixes of files that others include."""
 _REWRITTEN = "tb_*.py test_*.py verif/*.py carrysave/*.py"
@@ -45,6 +47,7 @@ def build(
     top: str,
     *,
     waves: bool = False,
+    coverage: bool = False,
     inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
     inside: bool = False,
 ) -> Build:
@@ -56,6 +59,7 @@ def build(
         that ends with .vh, .svh or .h is for the others to include.
     top : name of the top module.
     waves : build a simulator that can record waves; it is slower.
+    coverage : build one that counts lines, branches and toggles of bits: :data:`COVERAGE`.
     inner : generated modules somewhere below the top, each with ports that the bench reads.
     inside : the bench reads more of the top module than its ports.
 
@@ -70,6 +74,7 @@ def build(
         top=top,
         texts=[source_text(file) for file in files],
         waves=waves,
+        coverage=coverage,
         included=included,
         inner=inner,
         inside=inside,

@@ -39,8 +39,8 @@ compressors of one requantiser of 33 bits."""
 _LOG = "build.log"
 _ARCHIVE, _HEADERS = "runtime.a", "runtime.h"
 _OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_vpi.o", "verilated_threads.o")
-_WAVES = "verilated_vcd_c.o"
-"""Of the run-time library; what records waves is one more, the others are the same then."""
+_WAVES, _COVERAGE = "verilated_vcd_c.o", "verilated_cov.o"
+"""Of the run-time library; what records waves or counts is one more each."""
 _INCLUDES = """\
 #include "verilated.h"
 #include "verilated_dpi.h"
@@ -60,13 +60,15 @@ def make(sources: Sources) -> Path:
         If Verilator or the C++ compiler refuses; names the log.
     """
     parts: list[str | bytes] = [*versions(), sources.top, str(sources.waves), *sources.texts]
+    if sources.coverage:
+        parts.append("coverage")
     if sources.included or sources.inner or sources.inside:
         facts = [list(sources.included), dict(sources.inner), sources.inside]
         parts += [json.dumps(facts), *sources.included.values()]
 
     def fill(folder: Path) -> None:
         with tools.workplace() as work:
-            runtime = _runtime(sources.waves)
+            runtime = _runtime(waves=sources.waves, coverage=sources.coverage)
             _link(work, {"runtime": runtime})
             sources.write(work)
             _run(sources, sources.commands, work, runtime=True)
@@ -76,15 +78,16 @@ def make(sources: Sources) -> Path:
         return cache.entry("simulate", parts, fill)
 
 
-def _runtime(waves: bool) -> Path:
+def _runtime(*, waves: bool = False, coverage: bool = False) -> Path:
     """Return the folder of Verilator's run-time library and headers, compiled once for all designs.
 
-    They take several seconds to compile, a small design well under one. The library with waves is
-    that without, and one object more.
+    They take several seconds to compile, a small design well under one. The library with waves, or
+    with counts, is that without, and one object more each.
     """
-    parts = [*versions(), str(waves), "runtime"]
-    plain = _runtime(False) if waves else None
-    sources = Sources(top="empty", texts=[_EMPTY], waves=waves)
+    parts = [*versions(), str(waves), "runtime", *(["coverage"] if coverage else [])]
+    more = [*([_WAVES] if waves else []), *([_COVERAGE] if coverage else [])]
+    plain = _runtime() if more else None
+    sources = Sources(top="empty", texts=[_EMPTY], waves=waves, coverage=coverage)
 
     def fill(folder: Path) -> None:
         if plain is not None:
@@ -96,7 +99,7 @@ def _runtime(waves: bool) -> Path:
             for path in headers:
                 path.write_text(_INCLUDES)
             translate, compile_ = sources.commands
-            compile_ += [_WAVES] if waves else _OBJECTS
+            compile_ += more or _OBJECTS
             if _precompiles():
                 compile_ += [f"{_HEADERS}.{speed}.gch" for speed in ("fast", "slow")]
             _run(sources, (translate, compile_), work, runtime=False)

@@ -48,6 +48,7 @@ class Sources:
     top : name of the top module.
     texts : of the sources.
     waves : it can record waves; it is slower.
+    coverage : it counts lines, branches and toggles of bits; it is slower.
     included : texts for the others to include, by name.
     inner : generated modules somewhere below the top, each with ports that the bench reads.
     inside : the bench reads more of the top module than its ports.
@@ -57,6 +58,7 @@ class Sources:
     top: str
     texts: Sequence[bytes]
     waves: bool = False
+    coverage: bool = False
     included: Mapping[str, bytes] = field(default_factory=dict)
     inner: Mapping[str, Sequence[str]] = field(default_factory=dict)
     inside: bool = False
@@ -78,6 +80,7 @@ class Sources:
             *ARGUMENTS,
             *(INSIDE if self.inside else []),
             *(["--trace", "--trace-underscore"] if self.waves else []),
+            *(["--coverage-line", "--coverage-toggle"] if self.coverage else []),
             *("-Mdir", ".", "--top-module", self.top, "-o", self.top),
             *("-LDFLAGS", "-Lcocotb/libs -lcocotbvpi_verilator"),
             "cocotb/share/lib/verilator/verilator.cpp",

@@ -87,7 +87,7 @@ LONG = {
         (
             *("coprocessor", "depthwise", "grouped", "scores_on_chip", "one_pass_errors"),
             *("one_pass_cycles", "one_pass_blocks", "linear_attention", "patterns"),
-            "figures mutants",
+            *("figures mutants", "figures signoff"),
         ),
         _SIMULATED,
     ),

@@ -10,17 +10,12 @@ import pytest
 from carrysave.sim import icarus
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import Result, run, verify
-from carrysave.sim.unknowns import channels_of, shell, shell_name
+from carrysave.sim.unknowns import LONG, SHORT, channels_of, shell, shell_name
 from hw.catalog import CATALOG, Design
 from hw.device import NAMES, PACKINGS, models_of
 from hw.emit.verilog import verilog_of
 from verif.support.cases import case_name
 from verif.test_catalog import SMALL
-
-SHORT = "test_latency|test_cycles|test_valid_does_not_wait|test_small"
-"""Tests of benches that take a second, in which streams stand still, too."""
-LONG = f"{SHORT}|test_matches_golden.*(bursts|sparse)|test_single|reset|starved|refus|regist|order"
-"""Those that take up to a minute."""
 
 ARRAY = {"m": 2, "n": 2, "k_max": 20}
 WIDE = {"a_width": 12, "b_width": 12}

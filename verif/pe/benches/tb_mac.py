@@ -12,6 +12,7 @@ from carrysave.sim.cocotb.streams import (
     SCHEDULES,
     Sink,
     Source,
+    cycle,
     deadline,
     generator,
     limited,
@@ -207,6 +208,18 @@ async def test_latency(dut: Any) -> None:
         await bench.check(a, b, last, "flowing", "flowing", 300)
         stated = spent(a, b, np.zeros_like(last)).sum() - 1 + LATENCY
         assert bench.o.cycles[-1] - bench.i.offers[0] == stated
+
+
+@cocotb.test(skip=bench_parameters()["design"] not in ("mac", "opt1", "opt2"))
+async def test_first_pair_after_reset(dut: Any) -> None:
+    """It is taken when the bubble that empties the element has passed, and not later."""
+    bench = await MacBench(dut).start()
+    for _ in range(3):
+        bench = await bench.restart()
+        since = cycle()
+        a, b = pairs(generator(350), 1)
+        await bench.check(a, b, ends(np.array([1])), "flowing", "flowing", 350)
+        assert bench.i.cycles[0] - since <= 2
 
 
 @cocotb.test

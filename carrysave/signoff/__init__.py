@@ -1,0 +1,1 @@
+"""Where a design's proof stands: stages, computed by rule from evidence."""
