@@ -88,7 +88,8 @@ def solve(problem: Problem, seconds: float) -> Solution:
         if left <= 0:
             break
         solved, bound = model.solve(cuts, left)
-        solution.bound = max(solution.bound, bound)
+        if not cuts:  # those exclude what first fit has no place for, not what has none
+            solution.bound = bound
         if solved is None:
             break
         chosen = [unit.choices[number] for unit, number in zip(problem.units, solved, strict=True)]
