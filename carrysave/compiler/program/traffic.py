@@ -7,8 +7,9 @@ import numpy as np
 from carrysave.compiler.program.cost import moved_bytes
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.steps import Move, Start
-from carrysave.compiler.timing.golden_job import golden_job
+from carrysave.compiler.program.steps import HostStep, Move, Start
+from carrysave.compiler.timing.golden_job import CHIP, golden_job
+from carrysave.driver.system import Tensor
 from golden.soc.job_check import matrices
 
 __all__ = ["Traffic", "traffic_of"]
@@ -22,7 +23,7 @@ class Traffic:
     -------
     bytes : of all jobs.
     compulsory : of these, what comes from no job, each byte once, and what others than jobs read:
-        outputs of the program.
+        outputs of the program, and what host segments take.
     """
 
     bytes: int
@@ -42,13 +43,19 @@ def traffic_of(program: Program) -> Traffic | None:
     steps = list(program.steps)
     if any(isinstance(one, Move | Floats) or getattr(one, "varies", ()) for one in steps):
         return None
-    spec = program.target.spec
-    starts = [one for one in steps if isinstance(one, Start)]
-    written, taken = np.zeros((2, program.image.end), bool)
+    spec, tensors = program.target.spec, program.tensors
+    written, taken, left = np.zeros((3, program.image.end), bool)
     moved = 0
-    for group in (group for start in starts for group in start.groups):
-        moved += group.count * moved_bytes(group.job, program.target)
-        for job in group.jobs:
+    for step in steps:
+        if isinstance(step, HostStep):
+            for name in tensors.keys() & set(step.reads):
+                left[_inside(tensors[name])] = True
+            for name in tensors.keys() & set(step.writes):
+                written[_inside(tensors[name])] = False
+            continue
+        assert isinstance(step, Start)
+        moved += sum(one.count * moved_bytes(one.job, program.target) for one in step.groups)
+        for job in step.jobs:
             there = matrices(spec, golden_job(job, spec))
             for name, one in there.items():
                 if name in ("c", "records") or one.address >= spec.scratch_base:
@@ -58,6 +65,13 @@ def traffic_of(program: Program) -> Traffic | None:
                 taken[places[~written[places]]] = True
             if there["c"].address < spec.scratch_base:
                 written[there["c"].places()] = True
-    ends = [program.tensors[name].sources for name in program.outputs if name in program.tensors]
-    made = sum(int(np.unique(places[places >= 0]).size) for places in ends)
+    for name in tensors.keys() & set(program.outputs):
+        left[_inside(tensors[name])] = True
+    made = int(np.count_nonzero(left & written))
     return Traffic(bytes=moved, compulsory=int(np.count_nonzero(taken)) + made)
+
+
+def _inside(tensor: Tensor) -> np.ndarray:
+    """Return where the codes of a tensor are in memory; none: it is on chip, or known."""
+    places = tensor.sources.reshape(-1)
+    return places[(places >= 0) & (places < CHIP)]
