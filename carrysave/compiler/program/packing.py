@@ -2,11 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
 
 from carrysave.compiler.program.on_chip import ALIGN
 
 __all__ = ["Block", "Key", "places_of_blocks", "rounded"]
 
+_SHUFFLED = 500
+"""Orders that are tried besides."""
 Key = tuple[str, int]
 """What a block is, and its number."""
 
@@ -41,9 +46,13 @@ def places_of_blocks(
         lambda one: (one.last, -one.size),
     ]
     failed: list[Key] = []
-    for order in orders:
+    keys, rng = sorted(blocks), np.random.default_rng(0)
+    ways = [sorted(keys, key=lambda one, by=order: by(blocks[one])) for order in orders]
+    # Whatever places there are, first fit finds them in the order of addresses.
+    shuffled = ([keys[at] for at in rng.permutation(len(keys))] for _ in range(_SHUFFLED))
+    for way in chain(ways, shuffled):
         placed: dict[Key, int] = {}
-        for key in sorted(blocks, key=lambda one: (order(blocks[one]), one)):
+        for key in way:
             block = blocks[key]
             near = [
                 (at, blocks[one].size) for one, at in placed.items() if block.meets(blocks[one])
