@@ -47,7 +47,9 @@ def places_of_blocks(
     ]
     failed: list[Key] = []
     keys, rng = sorted(blocks), np.random.default_rng(0)
-    ways = [sorted(keys, key=lambda one, by=order: by(blocks[one])) for order in orders]
+    ways = list[list[Key]]()
+    for order in orders:
+        ways.append([key for _, key in sorted((order(blocks[one]), one) for one in keys)])
     # Whatever places there are, first fit finds them in the order of addresses.
     shuffled = ([keys[at] for at in rng.permutation(len(keys))] for _ in range(_SHUFFLED))
     for way in chain(ways, shuffled):
