@@ -24,6 +24,7 @@ from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
 from carrysave.compiler.program.reasons import check_target
+from carrysave.compiler.program.schedule import Schedule
 from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, needs
 from carrysave.progress import Steps
@@ -57,14 +58,31 @@ class NetworkFlags(InputSizes):
         Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
     ] = None
 
+    schedule: Annotated[
+        str,
+        Parameter(
+            help="What is on chip: greedy (rooms of most bytes first), or ilp (fewest bytes on the"
+            " bus by an integer program: rooms, blocks and copies)."
+        ),
+    ] = "greedy"
+    schedule_seconds: Annotated[
+        float, Parameter(help="Seconds that the solver of --schedule ilp may take.")
+    ] = 10.0
+
     def check(self) -> None:
         """Check the choices."""
+        self.chosen.check()
         if self.timeline is not None:
             from carrysave.compiler.run.timeline import check_path  # slow to load, and rarely used
 
             check_path(self.timeline)
         if self.stop_after is not None:
             stop_at(self.stop_after)
+
+    @property
+    def chosen(self) -> Schedule:
+        """How the program is scheduled."""
+        return Schedule(way=self.schedule, seconds=self.schedule_seconds)
 
 
 _NETWORK = NetworkFlags()
@@ -116,8 +134,9 @@ def compile_model(
     if is_text(model):
         if network != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                "--input, --batch, --dump, --stop-after, --timeline, --batch-axis, --constant and"
-                f" --state must be left out of {model.name}"
+                "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after,"
+                " --timeline, --batch-axis, --constant and --state must be left out of"
+                f" {model.name}"
             )
         described = _text(model, text, block.settings(), memory, folder)
     else:
@@ -181,7 +200,7 @@ def _network_program(
             return None
         from carrysave.compiler.program.network import compile_network  # as in _write
 
-        program = compile_network(lowered, target, inputs, samples=samples)
+        program = compile_network(lowered, target, inputs, samples=samples, schedule=options.chosen)
     described, files = _write(program, folder, model.name, {})
     if options.timeline is not None:
         from carrysave.compiler.run.spans import by_model

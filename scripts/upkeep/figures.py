@@ -64,6 +64,11 @@ TABLES = (
         line="bench_groups.py --docs",
         noise=(_CYCLES, ("of dense / groups", _RATIO)),
     ),
+    Table(
+        names=("schedule",),
+        line="bench_schedule.py --docs",
+        other=("solver, s", "more to compile, s"),
+    ),
 )
 
 _LIBRARY = "a cell library, and hours"

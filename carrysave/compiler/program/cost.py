@@ -1,6 +1,7 @@
 """What a job takes: cycles, and bytes on the bus."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from operator import add
 
@@ -13,8 +14,9 @@ from carrysave.driver.job import Job
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import lines_read
 from golden.soc.job_check import matrices
+from golden.soc.memory import Matrix
 
-__all__ = ["Spent", "spent", "spent_by_all"]
+__all__ = ["Spent", "moved_bytes", "spent", "spent_by_all"]
 
 
 @dataclass(frozen=True)
@@ -51,40 +53,49 @@ class Spent:
 
 def spent(job: Job, target: Target) -> Spent:
     """Return what a job takes; see :func:`.ring_cost.cycles_of`."""
+    took, moved = job_cycles(job, target), moved_bytes(job, target)
+    if job.vector is not None:
+        return Spent(1, took, job.m * job.k if job.vector == DEPTHWISE else 0, moved=moved)
+    operands = matrices(target.spec, golden_job(job, target.spec))
+    near = _near(operands, target)
+    macs = job.m * job.k * job.n
+    least_moved = sum(
+        one.rows * one.row_bytes for name, one in operands.items() if name not in {*near, "records"}
+    )
+    if job.accumulate:
+        least_moved += operands["c"].rows * operands["c"].row_bytes
+    mode, (stores, words) = mode_of(job, target), stores_of(job, target)
+    slots = mode.codes
+    for size, tile in ((job.m, stores.tile_m), (job.n, stores.tile_n), (words, stores.tile_k)):
+        slots *= -(-size // tile) * tile
+    beat = target.info.stores.data_width // 8
+    least = max(macs / target.peak(mode), target.info.stores.beat * least_moved / beat)
+    return Spent(1, took, macs, least, moved, slots)
+
+
+def moved_bytes(job: Job, target: Target) -> int:
+    """Return the bytes of a job on the bus, in whole beats; see :class:`Spent`."""
     operands = matrices(target.spec, golden_job(job, target.spec))
     beat = target.info.stores.data_width // 8
-    near = {name for name, one in operands.items() if one.address >= target.spec.scratch_base}
-    took = job_cycles(job, target)
+    near = _near(operands, target)
     if job.vector is not None:
         rows = dict(operands)
         if job.vector == "gather":  # as much of a table is read as is written
             rows["a"] = replace(operands["a"], rows=job.m)
         if job.ldb == 0 and "b" in operands:
             rows["b"] = replace(operands["b"], rows=1)
-        macs = 0
         if job.vector == DEPTHWISE:
-            macs = job.m * job.k
             lines = lines_read(target.spec, golden_job(job, target.spec))
             rows["a"] = replace(operands["a"], rows=lines)
-        return Spent(
-            1,
-            took,
-            macs,
-            moved=sum(
-                one.rows * -(-one.row_bytes // beat) * beat
-                for name, one in rows.items()
-                if name not in near
-            ),
+        return sum(
+            one.rows * -(-one.row_bytes // beat) * beat
+            for name, one in rows.items()
+            if name not in near
         )
-    macs = job.m * job.k * job.n
-    moved = sum(
-        one.rows * one.row_bytes for name, one in operands.items() if name not in {*near, "records"}
-    )
-    mode, (stores, words) = mode_of(job, target), stores_of(job, target)
+    stores, words = stores_of(job, target)
     bits = {name: one.bits for name, one in operands.items() if name != "records"}
     if job.accumulate:
         bits["addend"] = bits["c"]
-        moved += operands["c"].rows * operands["c"].row_bytes
     blocks = blocks_of(job, operands, target)
     if job.packed:
         bits["b"] = stores.b_bits
@@ -92,12 +103,12 @@ def spent(job: Job, target: Target) -> Spent:
     if job.packed:
         share = job.ldb / (-(-words // stores.b_deep) * (-(-job.n * stores.b_bits // 8)))
         beats["b"] = round(share * beats["b"])
-    slots = mode.codes
-    for size, tile in ((job.m, stores.tile_m), (job.n, stores.tile_n), (words, stores.tile_k)):
-        slots *= -(-size // tile) * tile
-    least = max(macs / target.peak(mode), target.info.stores.beat * moved / beat)
-    count = sum(number for name, number in beats.items() if name not in near)
-    return Spent(1, took, macs, least, count * beat, slots)
+    return beat * sum(number for name, number in beats.items() if name not in near)
+
+
+def _near(operands: Mapping[str, Matrix], target: Target) -> set[str]:
+    """Return the names of matrices on chip."""
+    return {name for name, one in operands.items() if one.address >= target.spec.scratch_base}
 
 
 def spent_by_all(jobs: list[Job], target: Target) -> Spent:

@@ -13,6 +13,7 @@ from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.parts import bound_of, losses, parts_of
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import HostStep, Move, Start
+from carrysave.compiler.program.traffic import traffic_of
 from carrysave.compiler.target.memory import memory_facts
 
 __all__ = ["facts", "name_of"]
@@ -24,14 +25,17 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
     Returns
     -------
     ``command model design parameters memory bytes filled_bytes jobs moves float_steps host_segments
-    cycles losses nodes``, `memory` as :func:`carrysave.compiler.target.memory.memory_facts` has it;
-    of each node ``node operator runs_on jobs moves float_steps numbers moved_bytes bus_bytes cycles
-    macs bound utilisation reasons``: `runs_on` is the block, the processor (moves,
-    and steps on floats, which compute `numbers` at most), or the host; cycles, and bytes on the
-    bus, are of its jobs by the cost model, at the greatest values of parameters, and `bound` is
-    what takes most of its cycles. `losses` are the largest ones in words, `bytes` those of memory,
-    `filled_bytes` those that are there before it runs: weights, tables, steps. `reasons` say why
-    the host has it, or why its bytes are moved.
+    cycles losses schedule nodes``, `memory` as
+    :func:`carrysave.compiler.target.memory.memory_facts` has it; of each node ``node operator
+    runs_on jobs moves float_steps numbers moved_bytes bus_bytes cycles macs bound utilisation
+    reasons``: `runs_on` is the block, the processor (moves, and steps on floats, which compute
+    `numbers` at most), or the host; cycles, and bytes on the bus, are of its jobs by the cost
+    model, at the greatest values of parameters, and `bound` is what takes most of its cycles.
+    `losses` are the largest ones in words, `bytes` those of memory, `filled_bytes` those that are
+    there before it runs: weights, tables, steps. `reasons` say why the host has it, or why its
+    bytes are moved. ``schedule``: its `way`, `bytes` on the bus, `compulsory_bytes` and
+    `excess_bytes`, None if not known, and of an ILP `greedy_bytes`, `bound_bytes`, `seconds` of the
+    solver and whether it is `taken`.
     """
     target = program.target
     nodes = list(_nodes(program))
@@ -51,8 +55,28 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
         "losses": losses([
             parts_of(step, target) for step in program.steps if isinstance(step, Start)
         ]),
+        "schedule": _schedule(program, sum(one["bus_bytes"] for one in nodes)),
         "nodes": nodes,
     }
+
+
+def _schedule(program: Program, moved: int) -> dict[str, Any]:
+    """Return what is moved, what has to be, and what the solver says of it."""
+    traffic, solved = traffic_of(program), program.solved
+    made: dict[str, Any] = {
+        "way": "greedy" if solved is None else "ilp",
+        "bytes": moved,
+        "compulsory_bytes": None if traffic is None else traffic.compulsory,
+        "excess_bytes": None if traffic is None else traffic.excess,
+    }
+    if solved is not None:
+        made |= {
+            "greedy_bytes": solved.greedy,
+            "bound_bytes": solved.bound,
+            "seconds": round(solved.seconds, 2),
+            "taken": solved.taken,
+        }
+    return made
 
 
 def _nodes(program: Program) -> Iterator[dict[str, Any]]:

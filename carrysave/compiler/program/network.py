@@ -31,10 +31,11 @@ from carrysave.compiler.program.host_parts import HostParts
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.lifetimes import Lifetimes
 from carrysave.compiler.program.look_ups import Result, look_ups
-from carrysave.compiler.program.on_chip import layers_at, move_on_chip
+from carrysave.compiler.program.on_chip import layers_at
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, check_target, not_a_job, reason_of
 from carrysave.compiler.program.recurrent import taken_by
+from carrysave.compiler.program.schedule import GREEDY_SCHEDULE, Schedule, place
 from carrysave.compiler.program.sizes import sizes_of
 from carrysave.compiler.program.states import carried, host_made, placed
 from carrysave.compiler.program.steps import HostStep, Start
@@ -55,6 +56,7 @@ def compile_network(
     *,
     samples: Samples | None = None,
     most: int = 1 << 31,
+    schedule: Schedule = GREEDY_SCHEDULE,
 ) -> Program:
     """Compile a network for one batch of inputs at a time.
 
@@ -65,6 +67,7 @@ def compile_network(
     inputs : of a batch, whose sizes count; and states as they are before the first run.
     samples : where they are, and what states there are; None: along the first axes, and none.
     most : bytes that the program may have.
+    schedule : how it is chosen what is on chip.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def compile_network(
         A co-processor of other codes, sizes that do not fit, or a program that is too large.
     """
     check_target(target)
-    return _Compiler(lowered, Image(target, most), inputs, samples).compile()
+    return _Compiler(lowered, Image(target, most), inputs, samples).compile(schedule)
 
 
 class _Compiler:
@@ -100,7 +103,7 @@ class _Compiler:
         self._parts: list[list[Any] | HostStep] = []
         self._taken = 0
 
-    def compile(self) -> Program:
+    def compile(self, schedule: Schedule) -> Program:
         for to in self._states.values():
             self._tensors[to] = placed(self._image, to, self._inputs[to])
         for node in self._nodes:
@@ -123,13 +126,13 @@ class _Compiler:
             self._parts.append(
                 host_made(self._host.step((), last=True), self._states, self._tensors)
             )
-        taken = list(self._inputs.values())
-        count = self._samples.count(self._inputs) if self._samples else (*taken[0].shape, 1)[0]
+        taken = next(iter(self._inputs.values()))
+        count = self._samples.count(self._inputs) if self._samples else (*taken.shape, 1)[0]
         scores = scores_of(self._image, self._layers, count)
         self._section()
-        self._parts = move_on_chip(self._image, self._parts, scores[0], self._tensors)
+        parts, solved = place(self._image, self._parts, scores[0], self._tensors, schedule)
         return assembled(
-            self._image, self._parts, scores=scores,
+            self._image, parts, scores=scores,
             tensors=self._tensors, constants=self._constants,
             inputs=tuple(self._host.inputs), outputs=tuple(self._lowered.graph.outputs),
             layers=layers_at(self._layers, self._tensors), lowered=self._lowered,
@@ -138,14 +141,13 @@ class _Compiler:
                 for name, values in self._inputs.items()
                 if name not in self._states.values()
             },
-            states=states, samples=self._samples,
+            states=states, samples=self._samples, solved=solved,
         )  # fmt: skip
 
     def _beside_states(self, node: NodeProto) -> None:
         """Bring the floats that an operator takes with what depends on a state."""
-        if not self._states or not any(name in self._tensors for name in node.input):
-            return
-        for name in filter(None, node.input):
+        here = self._states and any(name in self._tensors for name in node.input)
+        for name in filter(None, node.input) if here else ():
             if name in self._tensors or name in self._constants:
                 continue
             if self._shapes.get(name, (0, 0))[1] == np.float32:

@@ -26,13 +26,25 @@ from carrysave.driver.system import Tensor
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 
-__all__ = ["layers_at", "move_on_chip"]
+__all__ = [
+    "ALIGN",
+    "Parts",
+    "Placed",
+    "free_place",
+    "layers_at",
+    "matrices_of",
+    "move_on_chip",
+    "parts_with",
+    "rooms_of",
+    "tell",
+    "used_bytes",
+]
 
 Parts = list[list[Any] | HostStep]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Moved:
+class Placed:
     """A room, and where it is on chip."""
 
     room: Room
@@ -61,36 +73,50 @@ def move_on_chip(image: Image, parts: Parts, scores: int, tensors: dict[str, Ten
     tensors : of the program, by name: where codes are is changed.
     """
     size = image.target.spec.scratch
-    # Of the rooms at one address the last one's bytes are there in the end.
-    for room in [room for room in image.pool.rooms if room.has(scores)][-1:]:
-        room.seen = True
-    used = [(room, bytes_) for room in image.pool.rooms if (bytes_ := _used(image, room))]
-    used.sort(key=lambda pair: -pair[1])
-    placed: list[_Moved] = []
-    for room, _ in used:
-        at = _free(size, placed, range(room.first, room.last or 0), room.size)
+    rooms = rooms_of(image, scores)
+    placed: list[Placed] = []
+    for room in sorted(rooms, key=lambda one: -used_bytes(image, one)):
+        at = free_place(size, placed, range(room.first, room.last or 0), room.size)
         if at is not None:
-            placed.append(_Moved(room=room, at=at))
+            placed.append(Placed(room=room, at=at))
     changed: dict[int, SectionStep] = {}
     for number, step in enumerate(image.steps):
         if not isinstance(step, Start) or not size:
             continue
         here = [one for one in placed if one.room.first <= number < (one.room.last or 0)]
         moved = _moved(image, step, here) if here else step
-        free = partial(_free, size, placed, range(number, number + 1))
+        free = partial(free_place, size, placed, range(number, number + 1))
         changed[id(step)] = copied_before(moved, image.target, free)
-    image.steps = [changed.get(id(step), step) for step in image.steps]
     for one in placed:
-        _tell(image, one, tensors)
+        tell(image, one, tensors)
+    return parts_with(image, parts, changed)
+
+
+def rooms_of(image: Image, scores: int) -> list[Room]:
+    """Return the rooms of the pool that can be on chip.
+
+    Parameters
+    ----------
+    scores : an address that is read behind the last step.
+    """
+    # Of the rooms at one address the last one's bytes are there in the end.
+    for room in [room for room in image.pool.rooms if room.has(scores)][-1:]:
+        room.seen = True
+    return [room for room in image.pool.rooms if used_bytes(image, room)]
+
+
+def parts_with(image: Image, parts: Parts, changed: Mapping[int, SectionStep]) -> Parts:
+    """Have some steps, by their ids, be others; return the parts as they are then."""
+    image.steps = [changed.get(id(step), step) for step in image.steps]
     return [
         [changed.get(id(step), step) for step in part] if isinstance(part, list) else part
         for part in parts
     ]
 
 
-def _free(size: int, placed: Sequence[_Moved], steps: range, needed: int) -> int | None:
+def free_place(size: int, placed: Sequence[Placed], steps: range, needed: int) -> int | None:
     """Return where so many bytes on chip are free in steps: behind a room, or at the begin."""
-    ends = sorted({0, *(-(-(one.at + one.room.size) // _ALIGN) * _ALIGN for one in placed)})
+    ends = sorted({0, *(-(-(one.at + one.room.size) // ALIGN) * ALIGN for one in placed)})
     for at in ends:
         if at + needed <= size and not any(one.meets(steps, at, needed) for one in placed):
             return at
@@ -102,7 +128,7 @@ def layers_at(layers: list[Layer], tensors: Mapping[str, Tensor]) -> tuple[Layer
     return tuple(replace(layer, y=tensors.get(layer.tensor, layer.y)) for layer in layers)
 
 
-def _tell(image: Image, one: _Moved, tensors: dict[str, Tensor]) -> None:
+def tell(image: Image, one: Placed, tensors: dict[str, Tensor]) -> None:
     """Have the buffer of a room, and the tensors in it, be on chip."""
     room = one.room
     image.buffers[room.name] = replace(image.buffers[room.name], address=CHIP + one.at)
@@ -113,7 +139,7 @@ def _tell(image: Image, one: _Moved, tensors: dict[str, Tensor]) -> None:
         tensors[name] = replace(tensors[name], sources=moved)
 
 
-def _used(image: Image, room: Room) -> int:
+def used_bytes(image: Image, room: Room) -> int:
     """Return the bytes of a room that jobs read and write; 0: it cannot be on chip.
 
     What is there at the begin is not known: bytes that are read, padding of pixels too, have been
@@ -127,7 +153,7 @@ def _used(image: Image, room: Room) -> int:
             if any(room.has(one.address) for one in step.operands.values()):
                 return 0
         elif isinstance(step, Start):
-            for name, one, job in _matrices(step, image.target):
+            for name, one, job in matrices_of(step, image.target):
                 if room.has(one.address) and one.end <= room.address + room.size:
                     places = one.places()
                     if name == "a" and job.window is not None:
@@ -143,7 +169,7 @@ def _used(image: Image, room: Room) -> int:
     return total
 
 
-def _matrices(step: Start, target: Target) -> Iterator[tuple[str, Matrix, Job]]:
+def matrices_of(step: Start, target: Target) -> Iterator[tuple[str, Matrix, Job]]:
     """Yield the matrices of each job of a start: those that it reads, then C."""
     for group in step.groups:
         here = matrices(target.spec, golden_job(group.job, target.spec))
@@ -153,7 +179,7 @@ def _matrices(step: Start, target: Target) -> Iterator[tuple[str, Matrix, Job]]:
                 yield name, replace(one, address=one.address + further), group.job
 
 
-def _moved(image: Image, step: Start, here: list[_Moved]) -> Start:
+def _moved(image: Image, step: Start, here: list[Placed]) -> Start:
     """Return a start of jobs, some of whose matrices are on chip."""
     groups = []
     for group in step.groups:
@@ -171,4 +197,4 @@ def _moved(image: Image, step: Start, here: list[_Moved]) -> Start:
     return replace(step, groups=tuple(groups))
 
 
-_ALIGN = 16
+ALIGN = 16

@@ -18,7 +18,7 @@ from carrysave.compiler.program.words import APART_WORD
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter, Plan, Tensor
 
-__all__ = ["Layer", "Program", "Section"]
+__all__ = ["Layer", "Program", "Section", "Solved"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,24 @@ class Section:
         return (*(one.counters for one in self.rings), *(one.counters for one in self.written))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Solved:
+    """What the solver made of a program.
+
+    Members
+    -------
+    greedy : bytes on the bus of the greedy schedule.
+    bound : bytes that none of the solver's choices goes below.
+    seconds : of the solver.
+    taken : the program is the solver's; else nothing had fewer bytes than the greedy schedule.
+    """
+
+    greedy: int
+    bound: int
+    seconds: float
+    taken: bool
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
     """What a model is compiled to, for one batch of inputs at a time.
@@ -91,6 +109,7 @@ class Program:
     lowered : the network, whose nodes the host runs; None: there is none.
     takes : type and shape of the model's inputs, for which it was compiled.
     samples : where samples are in inputs and outputs, and states by name; None: along first axes.
+    solved : how the solver did that chose what is on chip; None: it is the greedy schedule.
     more : what users of the program have in its manifest.
     """
 
@@ -111,6 +130,7 @@ class Program:
     lowered: Lowered | None = None
     takes: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]] = field(default_factory=dict)
     samples: Samples | None = None
+    solved: Solved | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,6 +1,6 @@
 """Output of ``carrysave compile``: a table and a few sentences."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -48,7 +48,27 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         " and steps",
         f"host segments: {facts['host_segments']}",
         memory_line(facts["memory"]),
+        *_schedule(facts["schedule"]),
     ]
     lines += [f"loss: {one}" for one in facts["losses"]]
     lines += [reason for one in facts["nodes"] for reason in one["reasons"]]
     tables.say(console, lines)
+
+
+def _schedule(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is moved and what has to be."""
+    if facts["excess_bytes"] is not None:
+        least, more = facts["compulsory_bytes"], facts["excess_bytes"]
+        times = f", {facts['bytes'] / least:.2f} times these" if least else ""
+        yield (
+            f"schedule: {facts['way']}; {least:,} bytes on the bus are compulsory,"
+            f" {more:,} are not{times}"
+        )
+    if facts["way"] == "ilp":
+        bound, least = facts["bound_bytes"], facts["bytes"]
+        taken = "" if facts["taken"] else "; nothing better was found, it is the greedy one's"
+        gap = f", {least - bound:,} above the solver's bound" if least > bound else ", optimal"
+        yield (
+            f"ilp: {least:,} bytes, of {facts['greedy_bytes']:,} by the greedy schedule{gap}, in"
+            f" {facts['seconds']:.2f} s of the solver{taken}"
+        )

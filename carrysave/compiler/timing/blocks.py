@@ -15,7 +15,7 @@ from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, Stores, candidates
 from golden.soc.job_check import matrices
 
-__all__ = ["finer_windows", "least", "planned", "planned_again", "wide_enough"]
+__all__ = ["finer_windows", "known_blocks", "least", "planned", "planned_again", "wide_enough"]
 
 _CLOSE, _START = 1.05, 200
 """Times the array's cycles, and cycles of a start: what takes less is not planned again."""
@@ -60,7 +60,7 @@ def wide_enough(job: Job, target: Target, chunk: int, most: int) -> list[Job]:
     chunk : bytes.
     most : how many.
     """
-    known, c_bits = _known(job, target)
+    known, c_bits = known_blocks(job, target)
     stores, _ = stores_of(job, target)
     across = known[:, 1] * stores.tile_n
     whole = (across >= job.n) | (across * stores.b_bits % (8 * chunk) == 0)
@@ -71,19 +71,19 @@ def wide_enough(job: Job, target: Target, chunk: int, most: int) -> list[Job]:
 
 def least(job: Job, target: Target) -> int:
     """Return the cycles that a product takes at least, about, with the blocks that are best."""
-    return round(bounds(job, *_known(job, target), target).min())
+    return round(bounds(job, *known_blocks(job, target), target).min())
 
 
 def _planned(job: Job, target: Target) -> tuple[float, Job]:
     """Return a product with blocks, and the cycles that it takes."""
-    known, c_bits = _known(job, target)
+    known, c_bits = known_blocks(job, target)
     if not len(known):  # a tap is longer than a block can be
         return inf, replace(job, block_m=1, block_n=1, block_k=1)
     price, best = timed(job, known, c_bits, target)
     return price, with_blocks(job, best, target)
 
 
-def _known(job: Job, target: Target) -> tuple[np.ndarray, int]:
+def known_blocks(job: Job, target: Target) -> tuple[np.ndarray, int]:
     """Return the blocks that a product can have, each once, and the bits of a number of C."""
     stores, words = stores_of(job, target)
     c_bits = matrices(target.spec, golden_job(job, target.spec))["c"].bits
