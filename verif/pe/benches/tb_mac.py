@@ -29,6 +29,8 @@ from verif.support.vectors import corners
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
 STALLED = ["sparse", "bursts", "rare", "long"]
+_SHORT, _LONG = 8000, 1 << 20
+"""Products in a run that are sent beat by beat, and at most."""
 
 
 class MacBench(Bench):
@@ -142,18 +144,45 @@ async def test_few_digits(dut: Any) -> None:
     assert np.diff(bench.o.cycles).tolist() == due[1:].tolist()
 
 
+def wrap_length() -> int:
+    """Return how many of the greatest products are beyond twice what the accumulator holds."""
+    fa, fb = SPEC.a_format, SPEC.b_format
+    return (2 << SPEC.accumulator_width) // max(1, abs(fa.low * fb.low), fa.high * fb.high)
+
+
+def serial() -> bool:
+    """Return whether some beats take several cycles, or wait for others."""
+    a, b = pairs(np.random.default_rng(0), 64)
+    return bool(spent(a, b, np.zeros(64, bool)).max() > 1)
+
+
 @cocotb.test
 async def test_extremes_do_not_overflow(dut: Any) -> None:
     """Runs of one extreme product, longer than the accumulator holds where that is feasible."""
     bench = await MacBench(dut).start()
     fa, fb = SPEC.a_format, SPEC.b_format
-    wrap = (2 << SPEC.accumulator_width) // max(1, abs(fa.low * fb.low), fa.high * fb.high)
-    longest = wrap + 1 if wrap < 8000 else 1000
+    longest = wrap_length() + 1 if wrap_length() < _SHORT else 1000
     for x, y in [(fa.low, fb.low), (fa.low, fb.high), (fa.high, fb.low), (fa.high, fb.high)]:
         lengths = np.array([1, 2, 3, longest, 1])
         total = lengths.sum()
         extremes = np.full((total, SPEC.k), x), np.full((total, SPEC.k), y)
         await bench.check(*extremes, ends(lengths), "flowing", "flowing", 20)
+
+
+@cocotb.test(skip=serial() or limited(_SHORT) < _SHORT or not _SHORT <= wrap_length() <= _LONG)
+async def test_long_runs_wrap(dut: Any) -> None:
+    """As many of one extreme product as wrap a wide accumulator, where a beat takes a cycle."""
+    bench = await MacBench(dut).start()
+    await RisingEdge(dut.clk)  # of the reset
+    fa, fb, count = SPEC.a_format, SPEC.b_format, wrap_length() // SPEC.k + 1
+    for x, y in [(fa.low, fb.low), (fa.low, fb.high), (fa.high, fb.low), (fa.high, fb.high)]:
+        a, b = (np.full((count + 1, SPEC.k), value) for value in (x, y))
+        last = ends(np.array([count + 1]))
+        more, final = beats(a[-2:], b[-2:], last[-2:])
+        await bench.i.hold(more, count)
+        bench.i.send([final])
+        await deadline(bench.o.take(1), LATENCY + 100, "sum")
+        assert bench.sums().tolist() == mac(SPEC, a, b, last).tolist()
 
 
 @cocotb.test
