@@ -14,12 +14,9 @@ from itertools import pairwise
 
 from carrysave.asic.routing.layout import Layout, read_layout
 from carrysave.asic.routing.lef import RoutingLef
+from carrysave.asic.routing.touching import EXACT, Sets, pairs
 
 __all__ = ["Violation", "check"]
-
-_EXACT = 1e-6
-_SQUARE = 4.0
-"""um: squares by which shapes are looked up."""
 
 
 @dataclass(frozen=True)
@@ -50,58 +47,32 @@ def _tracks(layout: Layout) -> Iterator[Violation]:
             yield Violation("track", net, layer, x0, y0)
 
 
-def _pairs(layout: Layout, reach: dict[str, float]) -> Iterator[tuple[int, int, float]]:
-    """Yield pairs of shapes of one layer that are within a reach, and how far they are apart."""
-    squares = defaultdict[tuple[str, int, int], list[int]](list)
-    for number, (layer, box, _) in enumerate(layout.shapes):
-        if layer not in reach:
-            continue
-        more = reach[layer]
-        for i in range(int((box[0] - more) // _SQUARE), int((box[2] + more) // _SQUARE) + 1):
-            for j in range(int((box[1] - more) // _SQUARE), int((box[3] + more) // _SQUARE) + 1):
-                squares[layer, i, j].append(number)
-    for (layer, i, j), members in squares.items():
-        members.sort(key=lambda number: layout.shapes[number][1][0])
-        for at, one in enumerate(members):
-            box = layout.shapes[one][1]
-            for other in members[at + 1 :]:
-                near = layout.shapes[other][1]
-                if near[0] > box[2] + reach[layer]:
-                    break
-                wide = max(near[0] - box[2], box[0] - near[2], 0.0)
-                high = max(near[1] - box[3], box[1] - near[3], 0.0)
-                left, low = max(box[0], near[0]) - wide, max(box[1], near[1]) - high
-                # In several squares: the one with the corner that they share counts.
-                if (int(left // _SQUARE), int(low // _SQUARE)) == (i, j) or wide or high:
-                    yield one, other, math.sqrt(wide * wide + high * high)
-
-
 def _neighbours(layout: Layout, lef: RoutingLef) -> Iterator[Violation]:
     """Yield shorts and spacings, but those between shapes of cells alone."""
     spacing = {layer.name: layer.spacing for layer in lef.layers}
     seen = set[tuple[int, int]]()
-    for one, other, far in _pairs(layout, spacing):
+    for one, other, far in pairs(layout, spacing):
         layer, box, net = layout.shapes[one]
         _, _, near = layout.shapes[other]
         key = min(one, other), max(one, other)
         of_cells = max(key) < layout.of_cells
         if net == near or not {net, near} & layout.wired or key in seen or of_cells:
             continue
-        if far < spacing[layer] - _EXACT:
+        if far < spacing[layer] - EXACT:
             seen.add(key)
             yield Violation(
-                "short" if far <= _EXACT else "spacing", net, layer, box[0], box[1], near
+                "short" if far <= EXACT else "spacing", net, layer, box[0], box[1], near
             )
 
 
 def _groups(layout: Layout, lef: RoutingLef) -> Iterator[Violation]:
     """Yield nets that do not join their pins, and metal that hangs together and is too small."""
     metals = {layer.name: 0.0 for layer in lef.layers}
-    flat = _Sets(len(layout.shapes))
-    for one, other, far in _pairs(layout, metals):
-        if layout.shapes[one][2] == layout.shapes[other][2] != "" and far <= _EXACT:
+    flat = Sets(len(layout.shapes))
+    for one, other, far in pairs(layout, metals):
+        if layout.shapes[one][2] == layout.shapes[other][2] != "" and far <= EXACT:
             flat.join(one, other)
-    joined = _Sets(len(layout.shapes))
+    joined = Sets(len(layout.shapes))
     for number in range(len(layout.shapes)):
         joined.join(number, flat.root(number))
     for one, other in layout.cuts:
@@ -120,7 +91,7 @@ def _groups(layout: Layout, lef: RoutingLef) -> Iterator[Violation]:
             members[flat.root(number)].append(number)
     for group in members.values():
         layer, box, net = layout.shapes[group[0]]
-        if group[0] >= layout.of_cells and _area(layout, group) < least[layer] - _EXACT:
+        if group[0] >= layout.of_cells and _area(layout, group) < least[layer] - EXACT:
             yield Violation("area", net, layer, box[0], box[1])
 
 
@@ -136,22 +107,3 @@ def _area(layout: Layout, group: list[int]) -> float:
             total += max(high - max(low, top), 0.0) * (right - left)
             top = max(top, high)
     return total
-
-
-class _Sets:
-    """Sets of numbers that are joined (union-find)."""
-
-    def __init__(self, count: int) -> None:
-        self._above = list(range(count))
-
-    def root(self, number: int) -> int:
-        """Return the number that stands for the set of another."""
-        while self._above[number] != number:
-            self._above[number] = self._above[self._above[number]]
-            number = self._above[number]
-        return number
-
-    def join(self, one: int, other: int) -> None:
-        """Make two sets one; the lower number stands for both."""
-        low, high = sorted((self.root(one), self.root(other)))
-        self._above[high] = low

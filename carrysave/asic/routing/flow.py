@@ -17,9 +17,11 @@ from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.result import rates_of
 from carrysave.asic.routing.abstract import write_abstract
+from carrysave.asic.routing.antenna import check_antennas
 from carrysave.asic.routing.check import check
 from carrysave.asic.routing.def_file import write_def
 from carrysave.asic.routing.lef import read_routing_lef
+from carrysave.asic.routing.lvs import compare
 from carrysave.asic.routing.problem import Problem, problem_of
 from carrysave.asic.routing.router import Route, route
 from carrysave.asic.routing.shapes import shapes_of
@@ -28,8 +30,8 @@ from carrysave.asic.sta import Conditions, version
 
 __all__ = ["Routed", "record", "route_placed", "sdc"]
 
-_FORMAT = 2  # of what is cached; raise it with any change of it
-_RULES = ("open", "short", "track", "spacing", "area")
+_FORMAT = 3  # of what is cached; raise it with any change of it
+_RULES = ("open", "short", "track", "spacing", "area", "antenna", "lvs")
 _SHOWN = 20
 
 
@@ -83,7 +85,7 @@ def route_placed(
         places = json.loads(placed.places.read_text())
         problem = problem_of(netlist, places, read_routing_lef(lef), technology.tap)
         say(f"route {len(problem.nets):,} nets")
-        routes = route(problem)
+        routes = route(problem, harm=partial(_harm, problem, technology))
         _write(problem, routes, technology, folder)
 
     folder = cache.entry("synth/routed", parts, make)
@@ -94,6 +96,17 @@ def route_placed(
     return Routed(folder, facts)
 
 
+def _harm(
+    problem: Problem, technology: Technology, routes: dict[int, Route]
+) -> list[tuple[int, str]]:
+    """Return nets of some routes with antennas, and the layers of these."""
+    names = problem.netlist.net_names()
+    numbers = {names[net]: net for net in routes}
+    wiring = {net: wiring_of(one, problem.grid) for net, one in routes.items()}
+    text = write_def(problem, routes, wiring, names, technology.site_width)
+    return [(numbers[one.net], one.layer) for one in check_antennas(text, problem.lef)]
+
+
 def _write(
     problem: Problem, routes: dict[int, Route], technology: Technology, folder: Path
 ) -> None:
@@ -101,7 +114,11 @@ def _write(
     netlist, names = problem.netlist, problem.netlist.net_names()
     wiring = {net: wiring_of(one, problem.grid) for net, one in routes.items()}
     text = write_def(problem, routes, wiring, names, technology.site_width)
-    violations = check(text, problem.lef)
+    violations = [
+        *check(text, problem.lef),
+        *check_antennas(text, problem.lef),
+        *compare(text, problem.lef, netlist),
+    ]
     words = {
         names[net]: ([_word(netlist, pin.sink) for pin in one.pins], one)
         for net, one in routes.items()
@@ -115,7 +132,11 @@ def _write(
     (folder / "shapes.json").write_text(json.dumps(shapes))
     (folder / "routed.lef").write_text(write_abstract(shapes))
     unrouted = {names[net] for net, one in routes.items() if not one.routed}
-    broken = [one for one in violations if not (one.rule == "open" and one.net in unrouted)]
+    broken = [
+        one
+        for one in violations
+        if not (one.rule in ("open", "lvs") and one.net in unrouted and not one.other)
+    ]
     rules = Counter(one.rule for one in broken)
     facts = {
         "nets": len(routes),
@@ -211,8 +232,9 @@ def record(
         "critical_path": timing["critical_path"],
         "conditions": (
             "wires on tracks of LEF, with the resistance of layers and vias; capacitance by um,"
-            " the same on all layers; checked: opens, shorts, tracks, spacing, area of metal; not:"
-            " wide metal, cuts, antennas, density, wells. No coupling between wires"
+            " the same on all layers; checked: opens, shorts, tracks, spacing, area of metal,"
+            " antennas by layer, layout against netlist; not: wide metal, cuts, density, wells."
+            " No coupling between wires"
         ),
         "opensta": version(),
         "notes": timing["notes"],

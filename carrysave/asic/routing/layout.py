@@ -20,6 +20,7 @@ class Layout:
     shapes : layer, box and net of each, nobody's being empty; the first ``of_cells`` are of cells.
     cuts : pairs of shapes that a via joins.
     pins : of each net, for each of its pins the shapes of that.
+    terminals : cell, pin and its shapes, supplies too; a port has no cell. ``kinds`` are of cells.
     wires : net, layer and ends of each straight piece; ``wired`` are the nets that have some.
     tracks : of a layer: across which axis, the first, how many, step.
     """
@@ -27,6 +28,8 @@ class Layout:
     shapes: list[tuple[str, Box, str]] = field(default_factory=list)
     cuts: list[tuple[int, int]] = field(default_factory=list)
     pins: dict[str, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
+    terminals: list[tuple[str, str, list[int]]] = field(default_factory=list)
+    kinds: dict[str, str] = field(default_factory=dict)
     wires: list[tuple[str, str, float, float, float, float]] = field(default_factory=list)
     tracks: dict[str, tuple[str, float, int, float]] = field(default_factory=dict)
     wired: set[str] = field(default_factory=set)
@@ -78,7 +81,9 @@ def read_layout(text: str, lef: RoutingLef) -> Layout:
         (a, b), (c, d), (x, y) = (
             (int(p) / units, int(q) / units) for p, q in _POINT.findall(entry)
         )
-        layout.pins[net].append([layout.add(layer, _at((a, b, c, d), x, y), net)])
+        number = layout.add(layer, _at((a, b, c, d), x, y), net)
+        layout.pins[net].append([number])
+        layout.terminals.append(("", entry.split()[0], [number]))
     for section in ("SPECIALNETS", "NETS"):
         for entry in _section(text, section):
             _read_wires(layout, entry, lef, units)
@@ -88,7 +93,7 @@ def read_layout(text: str, lef: RoutingLef) -> Layout:
 def _read_cells(
     layout: Layout, text: str, lef: RoutingLef, units: float, owner: dict[tuple[str, str], str]
 ) -> None:
-    metals = {layer.name for layer in lef.layers}
+    metals, nets = {layer.name for layer in lef.layers}, set(owner.values())
     for entry in _section(text, "COMPONENTS"):
         name, kind = entry.split()[:2]
         ((x, y),) = _POINT.findall(entry)
@@ -98,18 +103,22 @@ def _read_cells(
             left, low, right, up = box
             return (left, height - up, right, height - low) if upside else box
 
-        groups = [(macro.blocks, "")]
-        groups += [(shapes, supply) for supply, shapes in macro.supplies.items()]
+        layout.kinds[name] = kind
+        groups = [("", macro.blocks, "")]
+        groups += [(supply, shapes, supply) for supply, shapes in macro.supplies.items()]
         groups += [
-            (shapes, owner.get((name, pin), f"{name}/{pin}")) for pin, shapes in macro.pins.items()
+            (pin, shapes, owner.get((name, pin), f"{name}/{pin}"))
+            for pin, shapes in macro.pins.items()
         ]
-        for shapes, net in groups:
+        for pin, shapes, net in groups:
             numbers = [
                 layout.add(layer, _at(lying(box), int(x) / units, int(y) / units), net)
                 for layer, box in shapes
                 if layer in metals
             ]
-            if net in owner.values():
+            if pin:
+                layout.terminals.append((name, pin, numbers))
+            if net in nets:
                 layout.pins[net].append(numbers)
 
 

@@ -5,16 +5,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from carrysave.asic.lef_text import blocks, statements
 from hw.emit.user_files import FileError
 
-__all__ = ["Box", "Layer", "Macro", "RoutingLef", "Via", "read_routing_lef"]
+__all__ = ["Antenna", "Box", "Layer", "Macro", "RoutingLef", "Via", "read_routing_lef"]
 
 Box = tuple[float, float, float, float]
 """Left, lower, right and upper edge, um."""
 Shapes = list[tuple[str, Box]]
 _FINEST, _LARGEST = 1e-3, 1e6
 """um: what DEF can tell apart, and more than any die has."""
+
+
+@dataclass(frozen=True)
+class Antenna:
+    """How much metal of a layer a gate may have, in parts of its own area.
+
+    Attributes
+    ----------
+    thickness : um, if the side walls count; 0 if the area does.
+    points : area of diffusion (um2) that is joined, and the ratio; straight lines between these.
+    """
+
+    thickness: float
+    points: tuple[tuple[float, float], ...]
+
+    def limit(self, diffusion: float) -> float:
+        """Return the ratio that is allowed with an area of diffusion."""
+        areas, ratios = zip(*self.points, strict=True)
+        return float(np.interp(diffusion, areas, ratios))
 
 
 @dataclass(frozen=True)
@@ -28,6 +49,7 @@ class Layer:
     spacing: float
     area: float
     resistance: float
+    antennas: tuple[Antenna, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,13 +63,18 @@ class Via:
 
 @dataclass
 class Macro:
-    """A cell: its site, its size, shapes of signal pins, of supplies, and of all else, um."""
+    """A cell: its site, its size, shapes of signal pins, of supplies, and of all else, um.
+
+    ``gates`` and ``diffusions`` are areas at pins that have some, um2.
+    """
 
     size: tuple[float, float] = (0.0, 0.0)
     pins: dict[str, Shapes] = field(default_factory=dict)
     supplies: dict[str, Shapes] = field(default_factory=dict)
     blocks: Shapes = field(default_factory=list)
     site: str = "core"
+    gates: dict[str, float] = field(default_factory=dict)
+    diffusions: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +142,26 @@ def _read_layer(
         _number(table[table.index("WIDTH") + 2] if table else facts["SPACING"][0], 0),
         _number(facts.get("AREA", ["0"])[0], 0),
         _number(facts.get("RESISTANCE", ["RPERSQ", "0"])[-1], 0),
+        _antennas(name, facts),
     )
+
+
+def _antennas(name: str, facts: dict[str, list[str]]) -> tuple[Antenna, ...]:
+    """Return the ratios of a layer; those that know of diffusion stand for those that do not."""
+    rules = []
+    for side in ("SIDE", ""):
+        words = facts.get(f"ANTENNADIFF{side}AREARATIO") or facts.get(f"ANTENNA{side}AREARATIO")
+        if not words:
+            continue
+        numbers = [_number(word, 0) for word in words if word not in ("PWL", "(", ")")]
+        if len(numbers) == 1:
+            numbers = [0.0, *numbers]
+        points = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+        if not points or sorted(points) != list(points):
+            raise ValueError(f"layer {name} must have points of a rising antenna ratio")
+        thickness = _number(facts.get("THICKNESS", ["0"])[0], _FINEST) if side else 0.0
+        rules.append(Antenna(thickness, points))
+    return tuple(rules)
 
 
 def _number(word: str, least: float = -_LARGEST) -> float:
@@ -165,6 +211,9 @@ def _macro(words: list[str]) -> Macro:
                 macro.supplies[name] = _shapes(inside)
             else:
                 macro.pins[name] = _shapes(inside)
+                for key, areas in (("GATE", macro.gates), ("DIFF", macro.diffusions)):
+                    if f"ANTENNA{key}AREA" in inside:
+                        areas[name] = _number(inside[inside.index(f"ANTENNA{key}AREA") + 1], 0)
             at = end
         at += 1
     _check_shapes(macro)

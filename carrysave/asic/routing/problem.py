@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.routing.access import Access, Accesses, flipped, moved
 from carrysave.asic.routing.agreement import check_macros
+from carrysave.asic.routing.apart import keep_apart
 from carrysave.asic.routing.grid import Grid, gap, grid_of
 from carrysave.asic.routing.lef import Box, Macro, RoutingLef
 from carrysave.asic.routing.supplies import Strap, straps
@@ -181,6 +182,8 @@ def _find_nets(problem: Problem, pads: list[tuple[str, int, float, float]]) -> N
                 _, i, j = grid.parts(node)
                 pins.append(Pin(sink, [(layer, node, Access(i, j, (0.0, 0.0), False))], [[]]))
         problem.nets[net] = pins
+    every = (pin for pins in problem.nets.values() for pin in pins)
+    keep_apart(grid, ((pin.ways, pin.halos) for pin in every))
 
 
 def _cell_pin(problem: Problem, sink: Sink, ways: list[Access]) -> Pin:

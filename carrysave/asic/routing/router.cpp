@@ -5,6 +5,7 @@
 // `clear` nodes, and vias of two nets by one node across the tracks where pads are that large.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <queue>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Problem {
     const uint8_t* pierced;   // per access, whether there is a via
     const int64_t* halos;     // per access, the first of the nodes that go with it; one more
     const int32_t* halo;
+    const float* scale;       // per net and layer, what steps along it cost more, from 1 up
     float wide, high, via;    // costs of steps
     int32_t turns;
 };
@@ -45,6 +47,8 @@ struct Step {
     bool operator<(const Step& other) const { return guess > other.guess; }
 };
 
+constexpr int kRipUp = 4;  // turns from one to the next in which all nets in conflict give way at once
+
 class Router {
   public:
     explicit Router(const Problem& problem) : p(problem), plane(int64_t(p.columns) * p.rows) {
@@ -55,6 +59,12 @@ class Router {
         for (int l = 0; l < p.layers; l++)
             for (int y = 0; y < p.rows; y++)
                 for (int x = 0; x < p.columns; x++) places.push_back({int16_t(l), int16_t(x), int16_t(y)});
+    }
+
+    int again(const uint8_t* dirty) {  // routes some nets anew, and what comes into their way
+        for (int i = 0; i < p.nets; i++)
+            if (!nets[i].routed || dirty[i]) clear(nets[i]);
+        return run();
     }
 
     int run() {
@@ -85,6 +95,7 @@ class Router {
                 mark(net, 1);
                 left += bad || !net.routed;
             }
+            if (turn % kRipUp == kRipUp - 1 && turn + 1 < p.turns) rip_up();
             present = std::min(present * 1.3f, 8.0f);
             std::reverse(order.begin(), order.end());
         }
@@ -106,7 +117,7 @@ class Router {
     std::vector<float> history, cost;
     std::vector<int32_t> stamp, from, target, pin_of;
     int32_t now = 0;
-    float present = 0.5f;
+    float present = 3.0f;  // from the first turn on: nets that all share must all be routed anew
 
     int layer_of(int32_t u) const { return places[u].layer; }
     int x_of(int32_t u) const { return places[u].x; }
@@ -135,6 +146,21 @@ class Router {
         }
     }
 
+    void clear(Net& net) {
+        mark(net, -1);
+        net.routed = false;
+        net.nodes.clear(), net.vias.clear();
+    }
+    void rip_up() {  // all that are in conflict, so that each has the place of the others to itself once
+        std::vector<Net*> bad;
+        for (Net& net : nets) {
+            mark(net, -1);
+            if (conflicts(net)) bad.push_back(&net);
+            mark(net, 1);
+        }
+        for (Net* net : bad) clear(*net);
+    }
+
     int others(int32_t u) const { return used[u]; }  // nets on a node, or too near, but for the one that is routed
     int near_vias(int32_t u) const { return piercing[u]; }
     bool conflicts(const Net& net) const {
@@ -159,10 +185,10 @@ class Router {
     void route(int index) {
         Net& net = nets[index];
         const int64_t first = p.pins[index], count = p.pins[index + 1] - first;
-        const int margin = 6 + 6 * net.tries++;
+        const int margin = 6 + 3 * std::min(net.tries++, 8);
         for (int reach : {margin, 1 << 28}) {
             net.nodes.clear(), net.vias.clear(), net.edges.clear(), net.chosen.assign(count, -1);
-            net.routed = grow(net, first, int(count), reach);
+            net.routed = grow(net, index, int(count), reach);
             if (net.routed) break;
         }
         std::sort(net.nodes.begin(), net.nodes.end());
@@ -172,7 +198,9 @@ class Router {
         net.vias.erase(std::unique(net.vias.begin(), net.vias.end()), net.vias.end());
     }
 
-    bool grow(Net& net, int64_t first, int count, int reach) {
+    bool grow(Net& net, int index, int count, int reach) {
+        const int64_t first = p.pins[index];
+        const float* scale = p.scale + int64_t(index) * p.layers;
         int left = p.columns, right = 0, low = p.rows, up = 0;
         for (int64_t a = p.accesses[first]; a < p.accesses[first + count]; a++) {
             left = std::min(left, x_of(p.node[a]) - reach), right = std::max(right, x_of(p.node[a]) + reach);
@@ -186,11 +214,13 @@ class Router {
             now++;
             std::priority_queue<Step> queue;
             int tx0 = p.columns, tx1 = 0, ty0 = p.rows, ty1 = 0;
+            bool low_targets = true;
             for (int pin = 0; pin < count; pin++) {
                 if (done[pin]) continue;
                 for (int64_t a = p.accesses[first + pin]; a < p.accesses[first + pin + 1]; a++) {
                     const int32_t u = p.node[a];
                     target[u] = now, pin_of[u] = int32_t(a);
+                    low_targets &= layer_of(u) == 0;
                     tx0 = std::min(tx0, x_of(u)), tx1 = std::max(tx1, x_of(u));
                     ty0 = std::min(ty0, y_of(u)), ty1 = std::max(ty1, y_of(u));
                 }
@@ -199,7 +229,11 @@ class Router {
                 if (stamp[u] == now && cost[u] <= c) return;
                 stamp[u] = now, cost[u] = c, from[u] = before;
                 const int x = x_of(u), y = y_of(u);
-                const float far = p.wide * std::max({tx0 - x, 0, x - tx1}) + p.high * std::max({ty0 - y, 0, y - ty1});
+                float far = p.wide * std::max({tx0 - x, 0, x - tx1}) + p.high * std::max({ty0 - y, 0, y - ty1});
+                if (low_targets) {  // vias down, and up first where the lowest tracks do not lead there
+                    const bool across = p.layer[0].horizontal ? y < ty0 || y > ty1 : x < tx0 || x > tx1;
+                    far += p.via * (layer_of(u) ? layer_of(u) : 2 * across);
+                }
                 queue.push({c + far, c, u});
             };
             if (tree.empty())
@@ -226,8 +260,9 @@ class Router {
                     }
                     push(v, step.cost + c + price(v), u);
                 };
-                if (p.layer[l].horizontal) go(l, x - 1, y, p.wide), go(l, x + 1, y, p.wide);
-                else go(l, x, y - 1, p.high), go(l, x, y + 1, p.high);
+                const float along = scale[l] * (p.layer[l].horizontal ? p.wide : p.high);
+                if (p.layer[l].horizontal) go(l, x - 1, y, along), go(l, x + 1, y, along);
+                else go(l, x, y - 1, along), go(l, x, y + 1, along);
                 go(l - 1, x, y, p.via), go(l + 1, x, y, p.via);
             }
             if (hit < 0) return false;
@@ -280,21 +315,23 @@ class Router {
     }
 };
 
-std::vector<Net> result;
+std::unique_ptr<Router> router;
 
 }  // namespace
 
 extern "C" int32_t route(const Problem* problem) {  // returns nets that are in conflict, or have no way
-    Router router(*problem);
-    const int left = router.run();
-    result = std::move(router.nets);
-    return left;
+    router = std::make_unique<Router>(*problem);
+    return router->run();
 }
 
-extern "C" int64_t edges(int32_t net) { return int64_t(result[net].edges.size()); }
+extern "C" int32_t again(const uint8_t* dirty) { return router->again(dirty); }  // the problem must be there still
+
+extern "C" void release() { router.reset(); }
+
+extern "C" int64_t edges(int32_t net) { return int64_t(router->nets[net].edges.size()); }
 
 extern "C" int32_t fetch(int32_t net, int32_t* edge, int32_t* access) {  // returns whether it is routed
-    for (auto [a, b] : result[net].edges) *edge++ = a, *edge++ = b;
-    for (int32_t one : result[net].chosen) *access++ = one;
-    return result[net].routed;
+    for (auto [a, b] : router->nets[net].edges) *edge++ = a, *edge++ = b;
+    for (int32_t one : router->nets[net].chosen) *access++ = one;
+    return router->nets[net].routed;
 }

@@ -19,7 +19,8 @@ WIDTH, PAIR = 1.6, 100.0
 class Strap:
     """A strap of a supply: its middle, the vias down to each of its rails, its metal.
 
-    ``bars`` are metal that vias lack for its area: layer, width, and both ends.
+    ``bars`` are metal that vias lack for its area, and with the first strap of a supply its rails
+    from side to side, since cells leave gaps: layer, width, and both ends.
     """
 
     supply: str
@@ -70,6 +71,10 @@ def straps(
         for via, at_x, at_y in vias:
             shapes += [(on, moved(box, at_x, at_y)) for on, box in known[via].shapes.items()]
         bars = [bar for _, _, y in vias[:: len(grid.layers) - 1] for bar in _bars(grid, x, y)]
+        if number < len(names):
+            rail = grid.layers[0].layer.name
+            wide = _height(lef, rail, kinds, names[number])
+            bars += [(rail, wide, 0.0, line * row, size[0], line * row) for line in lines]
         shapes += [
             (
                 on,
@@ -84,6 +89,16 @@ def straps(
         ]
         made.append(Strap(names[number % 2], top.name, x, vias, shapes, bars))
     return made
+
+
+def _height(lef: RoutingLef, layer: str, kinds: set[str], supply: str) -> float:
+    """Return the height of the rails of a supply, um: the least that a cell has."""
+    return min(
+        box[3] - box[1]
+        for kind in kinds
+        for on, box in lef.macros[kind].supplies.get(supply, [])
+        if on == layer and any(box[1] <= edge <= box[3] for edge in (0, lef.macros[kind].size[1]))
+    )
 
 
 def _bars(
