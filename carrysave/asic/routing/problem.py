@@ -215,12 +215,12 @@ def _halo(problem: Problem, cell: Cell, pin: str, way: Access) -> list[int]:
     elif way.offset != (0.0, 0.0):
         x, y = grid.place(way.column, way.row)
         boxes = [moved(one.below.shapes[one.layer.name], x + way.offset[0], y + way.offset[1])]
-    # A via on the same line across the tracks is looked at by the router itself.
+    # Two vias on the same line across the tracks are looked at by the router itself.
     near = {
         grid.node(0, i, j)
         for box in boxes
         for i, j, bits in _near(grid, 0, box)
-        if bits & 1 or i != way.column
+        if bits & 1 or not way.via or i != way.column
     }
     return sorted(near - {grid.node(0, way.column, way.row)})
 

@@ -1,7 +1,7 @@
 // Routes nets on tracks: A* for each net in a box around its pins, and negotiated congestion between nets
 // (McMurchie and Ebeling, PathFinder, 1995): nets may share nodes at first, which becomes dearer with each turn.
 //
-// A node is a crossing of the base grid on a layer; layers have one direction. Nets are kept apart along a track by
+// A node is a crossing of the base grid on a layer; layers have one direction. Nets are guarded apart along a track by
 // `clear` nodes, and vias of two nets by one node across the tracks where pads are that large.
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Problem {
 };
 
 struct Net {
-    std::vector<int32_t> nodes, vias, chosen;  // chosen: an access of each pin
+    std::vector<int32_t> nodes, vias, halo, chosen;  // halo: nodes that others keep off; chosen: an access of each pin
     std::vector<std::pair<int32_t, int32_t>> edges;
     bool routed = false;
     int tries = 0;
@@ -53,7 +53,7 @@ class Router {
   public:
     explicit Router(const Problem& problem) : p(problem), plane(int64_t(p.columns) * p.rows) {
         const size_t count = plane * p.layers;
-        used.assign(count, 0), piercing.assign(count, 0), history.assign(count, 0);
+        used.assign(count, 0), guarded.assign(count, 0), piercing.assign(count, 0), history.assign(count, 0);
         cost.assign(count, 0), stamp.assign(count, 0), from.assign(count, 0), target.assign(count, 0), pin_of.assign(count, 0);
         nets.resize(p.nets);
         for (int l = 0; l < p.layers; l++)
@@ -91,6 +91,7 @@ class Router {
                 if (bad) {
                     for (int32_t u : net.nodes) if (others(u)) history[u] += 4;
                     for (int32_t u : net.vias) if (near_vias(u)) history[u] += 4;
+                    for (int32_t u : net.halo) if (used[u]) history[u] += 4;
                 }
                 mark(net, 1);
                 left += bad || !net.routed;
@@ -113,7 +114,7 @@ class Router {
     const Problem& p;
     const int64_t plane;
     std::vector<Place> places;
-    std::vector<uint16_t> used, piercing;  // of a node: by nets, by vias of nets, that others must keep off
+    std::vector<uint16_t> used, guarded, piercing;  // of a node: by nets, by their halos, by their vias, that others keep off
     std::vector<float> history, cost;
     std::vector<int32_t> stamp, from, target, pin_of;
     int32_t now = 0;
@@ -136,6 +137,7 @@ class Router {
             const int32_t stride = layer.horizontal ? 1 : p.columns;
             for (int k = -std::min(layer.clear, place); k <= std::min(layer.clear, end - 1 - place); k++) used[u + k * stride] += by;
         }
+        for (int32_t u : net.halo) guarded[u] += by;  // halos may overlap
         for (int32_t u : net.vias) {  // and vias on those across the tracks, where pads do not pass each other
             const Layer& layer = p.layer[layer_of(u)];
             if (!layer.pads) continue;
@@ -149,7 +151,7 @@ class Router {
     void clear(Net& net) {
         mark(net, -1);
         net.routed = false;
-        net.nodes.clear(), net.vias.clear();
+        net.nodes.clear(), net.vias.clear(), net.halo.clear();
     }
     void rip_up() {  // all that are in conflict, so that each has the place of the others to itself once
         std::vector<Net*> bad;
@@ -161,11 +163,12 @@ class Router {
         for (Net* net : bad) clear(*net);
     }
 
-    int others(int32_t u) const { return used[u]; }  // nets on a node, or too near, but for the one that is routed
+    int others(int32_t u) const { return used[u] + guarded[u]; }  // nets on a node, or too near, but for the one that is routed
     int near_vias(int32_t u) const { return piercing[u]; }
     bool conflicts(const Net& net) const {
         for (int32_t u : net.nodes) if (others(u)) return true;
         for (int32_t u : net.vias) if (near_vias(u)) return true;
+        for (int32_t u : net.halo) if (used[u]) return true;
         return false;
     }
     float price(int32_t u) const { return history[u] + present * others(u); }
@@ -173,13 +176,13 @@ class Router {
 
     float access_price(int64_t access) const {
         float sum = p.pierced[access] ? via_price(p.node[access]) : 0;
-        for (int64_t h = p.halos[access]; h < p.halos[access + 1]; h++) sum += price(p.halo[h]);
+        for (int64_t h = p.halos[access]; h < p.halos[access + 1]; h++) sum += history[p.halo[h]] + present * used[p.halo[h]];
         return sum;
     }
     void take(Net& net, int pin, int64_t access) {
         net.chosen[pin] = int32_t(access);
         if (p.pierced[access]) net.vias.push_back(p.node[access]);
-        net.nodes.insert(net.nodes.end(), p.halo + p.halos[access], p.halo + p.halos[access + 1]);
+        net.halo.insert(net.halo.end(), p.halo + p.halos[access], p.halo + p.halos[access + 1]);
     }
 
     void route(int index) {
@@ -187,7 +190,7 @@ class Router {
         const int64_t first = p.pins[index], count = p.pins[index + 1] - first;
         const int margin = 6 + 3 * std::min(net.tries++, 8);
         for (int reach : {margin, 1 << 28}) {
-            net.nodes.clear(), net.vias.clear(), net.edges.clear(), net.chosen.assign(count, -1);
+            net.nodes.clear(), net.vias.clear(), net.halo.clear(), net.edges.clear(), net.chosen.assign(count, -1);
             net.routed = grow(net, index, int(count), reach);
             if (net.routed) break;
         }
