@@ -39,11 +39,11 @@ def check_antennas(text: str, lef: RoutingLef) -> list[Violation]:
     for _, _, shapes in layout.terminals:
         for number in shapes[1:]:
             sets.join(shapes[0], number)
-    for layer in lef.layers:
-        for one, other in touching[layer.name]:
+    for made in lef.layers:
+        for one, other in touching[made.name]:
             sets.join(one, other)
-        if layer.antennas:
-            broken += _broken(layout, lef, sets, on[layer.name], layer.antennas)
+        if made.antennas:
+            broken += _broken(layout, lef, sets, on[made.name], made.antennas)
     return broken
 
 

@@ -83,9 +83,9 @@ def _nets(layout: Layout, lef: RoutingLef, wanted: dict[_Terminal, str]) -> Iter
         if len(shape_of) > 1 and net not in supplies:
             yield _at(layout, net, max(shape_of.values()))
     for nets in joined.values():
-        first, *others = sorted(nets)
-        for other in others:
-            yield _at(layout, first, nets[other], other)
+        first, *more = sorted(nets)
+        for net in more:
+            yield _at(layout, first, nets[net], net)
     pins = {name for name, kind in layout.kinds.items() if lef.macros[kind].pins}
     lost = {net for (cell, _), net in wanted.items() if cell in pins or net in groups}
     yield from (Violation("lvs", net, "", 0.0, 0.0) for net in sorted(lost))

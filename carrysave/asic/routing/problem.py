@@ -182,8 +182,8 @@ def _find_nets(problem: Problem, pads: list[tuple[str, int, float, float]]) -> N
                 _, i, j = grid.parts(node)
                 pins.append(Pin(sink, [(layer, node, Access(i, j, (0.0, 0.0), False))], [[]]))
         problem.nets[net] = pins
-    every = (pin for pins in problem.nets.values() for pin in pins)
-    keep_apart(grid, ((pin.ways, pin.halos) for pin in every))
+    all_pins = (pin for pins in problem.nets.values() for pin in pins)
+    keep_apart(grid, ((pin.ways, pin.halos) for pin in all_pins))
 
 
 def _cell_pin(problem: Problem, sink: Sink, ways: list[Access]) -> Pin:
