@@ -26,6 +26,7 @@ from carrysave.compiler.program import view
 from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.schedule import Schedule
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.packed import why_dense
 from carrysave.errors import UsageError, needs
 from carrysave.progress import Steps
 
@@ -161,6 +162,8 @@ def _text(
     with Steps(errors) as steps:
         steps.step(f"compile {model.name}")
         made = text_program(model, options, parameters, memory)
+        if reason := why_dense(made.program.target):
+            steps.remark(reason)
     described, files = _write(made.program, folder, model.name, made.more)
     files += [cache.write(folder / name, text) for name, text in made.files.items()]
     return described | {"files": [str(file) for file in files]}

@@ -1,6 +1,7 @@
 """B of a program's products without its zeros, where a slow memory has fewer bytes to give."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from carrysave.compiler.program.text import text
 from carrysave.compiler.program.words import group_of, group_words
 from carrysave.compiler.program.write import write
 from carrysave.compiler.run.alone import of_work
+from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.network import run as run_network
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import planned, planned_again
 from carrysave.compiler.timing.golden_job import CHIP
@@ -103,6 +106,50 @@ def test_what_is_shorter_is_packed(tmp_path: Path) -> None:
     write(program, tmp_path, facts(program, "carrysave compile", "model"))
     assert jobs_of(read(tmp_path)) == jobs_of(program)
     assert text(program).count(" packed") == 2
+
+
+def convolution() -> onnx.ModelProto:
+    """Return a convolution of 3 x 3 pixels, of weights of which two thirds are zeros."""
+    b = Builder(np.random.default_rng(4))
+    zero, step, out = b.constant(0, np.int8), b.constant(0.01), b.constant(0.4)
+    right = b.constant(weights(b.rng, (64, 8, 3, 3), 0.67), np.int8)
+    b.node("QLinearConv", ["x", step, zero, right, step, zero, out, zero], "y", kernel_shape=[3, 3])
+    return b.model((1, 8, 6, 6), np.int8, np.int8)
+
+
+def of_floats() -> onnx.ModelProto:
+    """Return a product by weights of few codes, of codes whose step is found when it runs."""
+    b = Builder(np.random.default_rng(5))
+    b.nodes.append(
+        onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["codes", "scale", "zero"], "q")
+    )
+    right = b.constant(weights(b.rng, (96, 64), 0.7), np.int8)
+    b.node("MatMulInteger", ["codes", right, "zero"], "sums")
+    b.node("Cast", ["sums"], "floats", to=onnx.TensorProto.FLOAT)
+    b.node("Mul", ["floats", "scale"], "y")
+    return b.model((2, 96), np.float32, np.float32)
+
+
+@pytest.mark.parametrize("made", [convolution, of_floats])
+def test_weights_of_all_products_are_packed(made: Callable[[], onnx.ModelProto]) -> None:
+    """Of a convolution, whose A are patches here, and of sums that become floats."""
+    model, rng = made(), np.random.default_rng(7)
+    shape = [one.dim_value for one in model.graph.input[0].type.tensor_type.shape.dim]
+    floats = model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    x = rng.normal(size=shape) if floats else rng.integers(-128, 128, shape)
+    given = {"x": x.astype(np.float32 if floats else np.int8)}
+    results = []
+    for sparse in (True, False):
+        target = Target(Design("coprocessor", WIDE | {"sparse": sparse}), timing=TARGET.timing)
+        lowered = lower(Graph(model), target, until=PASSES[-1].name)
+        program = compile_network(lowered, target, given)
+        jobs = [job for job in jobs_of(program) if job.vector is None]
+        assert jobs
+        assert {job.packed for job in jobs} == {sparse}
+        memory = program.memory
+        results.append(run_network(program, given, memory, by_golden(program, memory))["y"])
+    assert np.array_equal(results[0], results[1])
+    assert np.any(results[0])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])

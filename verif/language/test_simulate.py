@@ -144,8 +144,9 @@ def test_chat_says_what_is_wrong(run: Run, tmp_path: Path, monkeypatch: pytest.M
     target = Target(core_block("blocks", {}))
     monkeypatch.setattr(sample, "simulated", by_golden(target, "silu"))
     chat = ("chat", "m.gguf", "--prompt", "hello", "--tokens", "1", "--cache", "8")
-    done = run(*chat, "--simulate", "sample", "--core", "blocks")
+    done = run(*chat, "--simulate", "sample", "--core", "blocks", "-p", "sparse=true")
     assert done.code == 1, done.err
+    assert done.err.count("weights of text models are not packed") == 1
     assert "2 WRONG" in done.out
     assert done.out.count("WRONG") == 1
 

@@ -31,6 +31,7 @@ from carrysave.compiler.run.attached import on_board
 from carrysave.compiler.run.network import Runner
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.packed import why_dense
 from carrysave.errors import ArgumentError, UsageError, refusal
 from hw.emit.user_files import parsing
 
@@ -227,6 +228,8 @@ def _decoder(
     try:
         parameters = {**lists_for(model, options.core), **request.parameters}
         target = Target(core_block(options.core, parameters, bits, options.weights))
+        if reason := why_dense(target):
+            note(reason)
         program = compile_decoder(model, target, cache=most, bits=options.kv)
     except ValueError as error:
         raise UsageError(str(error)) from None

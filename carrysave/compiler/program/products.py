@@ -111,10 +111,10 @@ def _jobs(
     table: bytes | None,
 ) -> list[JobGroup]:
     """Place operands of works of one size."""
-    name, count, features = node[0], len(parts), image.target.info.features
+    name, count = node[0], len(parts)
     a = _left(image, node, parts, beside)
     given = [(one.b, one.work.b) for one in parts]
-    later = parts[0].b is None and not isinstance(parts[0].a, Map) and "sparse" in features
+    later = parts[0].b is None and "sparse" in image.target.info.features
     b = unplaced(image, node, given) if later else operand(image, node, given, "b", False)
     n = b.buffer.columns
     bits = image.target.info.sums.bits
@@ -203,11 +203,16 @@ def sums(
     """
     bits, n = image.target.info.sums.bits, weights.shape[1]
     left = rows(image, node, a)
-    right = image.known(f"{node[0]}.b", weights, 8)
+    given = [(None, weights)]
+    later = "sparse" in image.target.info.features
+    b = unplaced(image, node, given) if later else operand(image, node, given, "b", False)
     row = n * bits // 8
     first = Buffer(
         name=f"{node[0]}.bias", address=int(bias[0]), rows=1, columns=n, bits=bits, stride=row
     )
     c = image.reserve(node[0], left.rows, n, bits, stride=image.stride(bits, n), lasting=False)
-    image.start(*node, product(image.target, left, right, c, bias=first))
+    job = product(image.target, left, b.buffer, c, bias=first)
+    if later:
+        job, _ = stored(image, node, job, given)
+    image.start(*node, job)
     return c.places

@@ -12,8 +12,12 @@ from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.driver.bitmap import CHUNK, BlockSize, pack_image
 from carrysave.driver.job import Job
 
-__all__ = ["packed_job", "packs"]
+__all__ = ["packed_job", "packs", "why_dense"]
 
+_PARTS = (
+    "sparse=true: weights of text models are not packed; jobs of language models read parts of"
+    " matrices, and a packed matrix is read as a whole"
+)
 _TRIED = 8
 """Blocks of a product that are tried."""
 
@@ -22,6 +26,11 @@ def packs(job: Job, target: Target) -> bool:
     """Return whether B of a product can be packed: the build and the job know of it."""
     known = "sparse" in target.info.features and "fixed_blocks" not in target.info.features
     return known and job.vector is None and job.window is None
+
+
+def why_dense(target: Target) -> str:
+    """Return why a text model's program has no packed B; empty: nor has the build."""
+    return _PARTS if "sparse" in target.info.features else ""
 
 
 def packed_job(

@@ -21,14 +21,14 @@ class Group(NamedTuple):
     -------
     valid, marks : they are known; which are not zero.
     counts : how many are not zero before each, and in all.
-    left : pieces of the row behind them.
+    piece : the next one of the row whose bytes are found.
     row_ends, chunk_ends : they are the row's last ones; a mask, or another row, follows.
     """
 
     valid: Signal
     marks: Signal
     counts: list[Signal]
-    left: Signal
+    piece: Signal
     row_ends: Signal
     chunk_ends: Signal
 
@@ -43,13 +43,13 @@ def group_of(
     m : gets the logic.
     lanes, first : bytes of masks and others; the lane of the first one.
     block : :class:`~hw.soc.bus.bitmap_unpacker.PackedBlock`.
-    when : a block begins; a piece leaves; a mask is taken, or a row without one begins.
+    when : a piece leaves; a mask is taken, or a row without one begins.
     """
-    (begins, emits, takes), width = when, len(lanes)
+    (emits, takes), width = when, len(lanes)
     steps, size = CHUNK // width, exact_log2(width)
     bits = [max(number.bit_length(), 1) for number in range(width + 1)]
     counts = [Signal(bits[number], name=f"count{number}") for number in range(width + 1)]
-    shapes = {"marks": width, "left": len(block.bytes) - size}
+    shapes = {"marks": width, "piece": len(block.bytes) - size}
     names = (name for name in Group._fields if name != "counts")
     signals: dict[str, Any] = {name: Signal(shapes.get(name, 1), name=name) for name in names}
     group, step = Group(counts=counts, **signals), Signal(range(steps))
@@ -61,36 +61,37 @@ def group_of(
         at = (first[2:] + (first[:2] != 0))[: size - 2]
         word = Cat(words).word_select(at, CHUNK)
     m.d.comb += mask.eq(word)
-    more, marks, after = Signal(CHUNK - width), Signal(width), Signal.like(group.left)
+    more, marks = Signal(CHUNK - width), Signal(width)
     here, over = Mux(takes, mask[:width], more[:width]), Signal()
     m.d.comb += [
-        after.eq(group.left),
-        over.eq(after != 0),
+        # Counters that go up from 0 need neither what loads them nor a table in front of a carry.
+        over.eq(group.piece != block.bytes[size:]),
         marks.eq((here | block.raw.replicate(width)) & ~block.zero.replicate(width)),
     ]
-    with m.If(emits):
-        m.d.comb += after.eq(group.left - 1)
     marked = [mark & (over | (block.bytes[:size] >= number)) for number, mark in enumerate(marks)]
     with m.If(emits | takes):
         following = Mux(takes, 0, step + 1)[: len(step)] if steps > 1 else C(0, 1)
         m.d.sync += [
             step.eq(following),
             more.eq(Mux(takes, mask[width:], more >> width)),
-            group.left.eq(after),
             group.marks.eq(Cat(marked)),
             group.row_ends.eq(~over),
             group.chunk_ends.eq(~over | ((following == steps - 1) & ~block.raw & ~block.zero)),
             *(count.eq(ones) for count, ones in zip(counts, _ones(m, marked), strict=True)),
         ]
+    # Lanes that are as many as a mask's may have one only from their first one on.
+    whole: Value = C(1, 1)
+    if width == ENTRY_BYTES:
+        whole = block.raw | block.zero | (first[:2] == 0)
     with m.If(takes):
-        # Lanes that are as many as a mask's may have one only from their first one on.
-        m.d.sync += group.valid.eq(
-            block.raw | block.zero | (first[:2] == 0) if width == ENTRY_BYTES else 1
-        )
+        m.d.sync += group.valid.eq(whole)
+    # What is found behind a chunk is found again by its mask.
+    with m.If((takes & whole) | (emits & ~group.chunk_ends)):
+        m.d.sync += group.piece.eq(group.piece + 1)
     with m.If(emits & group.chunk_ends):
         m.d.sync += group.valid.eq(0)
-    with m.If(begins | (emits & group.row_ends)):
-        m.d.sync += [group.valid.eq(0), group.left.eq(block.bytes[size:])]
+    with m.If(emits & group.row_ends):
+        m.d.sync += group.piece.eq(0)
     return group
 
 

@@ -15,6 +15,10 @@ from hw.soc.bus.unpacker import Piece
 __all__ = ["BitmapUnpacker", "PackedBlock"]
 
 
+_NEAR = 4
+"""Bytes of a piece that are of as many lanes: a table chooses one of so many."""
+
+
 class PackedBlock(data.StructLayout):
     """A block: ``rows`` and ``bytes`` of each, both less one; ``raw`` ones have no masks.
 
@@ -122,7 +126,7 @@ class BitmapUnpacker(wiring.Component):
         ring = _Ring(*(Signal(widths.get(name, 1), name=name) for name in _Ring._fields))
         lanes = self._fill(m, ring, begins)
         of_masks = ~(block.raw | block.zero)
-        group = group_of(m, lanes, ring.first, block, (begins, emits, takes))
+        group = group_of(m, lanes, ring.first, block, (emits, takes))
         # Masks, and rows, begin at multiples of four; a beat may have no more than its mask.
         aligned, base = ring.first[:2] == 0, Signal(size + 1)
         masked = of_masks & runs & aligned if self.beat_bytes == ENTRY_BYTES else of_masks & runs
@@ -143,17 +147,18 @@ class BitmapUnpacker(wiring.Component):
             self.i_block.ready.eq(blocks.i.ready | self.o_wrong),
             self.o_idle.eq(idle & ~blocks.o.valid & ~full),
         ]
-        ends = group.row_ends & (rows == 0)
+        self._turn(m, lanes, ring.first, group, emits)
+        ends = group.row_ends & (rows == block.rows)
         with m.If(move):
             m.d.sync += full.eq(emits)
         with m.If(emits):
-            self._turn(m, lanes, ring.first, group)
             m.d.sync += [
                 self.o.payload.rest.eq(block.bytes),
                 self.o.payload.last.eq(group.row_ends),
                 self.o.payload.end.eq(ends),
-                rows.eq(rows - group.row_ends),
             ]
+        with m.If(emits & group.row_ends):
+            m.d.sync += rows.eq(rows + 1)
         left = (ring.top - base)[: size + 1]
         with m.FSM():
             self._begin(m, (idle, begins), (blocks.o, block, rows))
@@ -176,7 +181,7 @@ class BitmapUnpacker(wiring.Component):
                 m.next = "BEGIN"
         with m.State("BEGIN"):
             m.d.comb += begins.eq(1)
-            m.d.sync += rows.eq(block.rows)
+            m.d.sync += rows.eq(0)
             m.next = "RUN"
 
     def _drain(self, m: Module, ring: _Ring, drains: Signal, right: Value, full: Value) -> None:
@@ -217,11 +222,27 @@ class BitmapUnpacker(wiring.Component):
             m.d.sync += [ring.first.eq(0), ring.top.eq(0), ring.ended.eq(0)]
         return lanes
 
-    def _turn(self, m: Module, lanes: list[Signal], first: Signal, group: Group) -> None:
-        """Make a piece of the bytes that are marked, which are in lanes one after the other."""
+    def _turn(
+        self, m: Module, lanes: list[Signal], first: Signal, group: Group, emits: Value
+    ) -> None:
+        """Make a piece of the bytes that are marked, which are in lanes one after the other.
+
+        Of four of the piece's bytes all that are marked are in the four lanes from one on, of which
+        each is another one modulo four; so these are chosen first, and each byte is one of them.
+        """
         size = exact_log2(self.beat_bytes)
-        for number, mark in enumerate(group.marks):
-            at = Signal(size, name=f"at{number}")
-            m.d.comb += at.eq(sum_of(first, group.counts[number]) if number else first)
-            byte = self.o.payload.data.word_select(number, 8)
-            m.d.sync += byte.eq(Mux(mark, Cat(lanes).word_select(at, 8), 0))
+        for start in range(0, self.beat_bytes, _NEAR):
+            base = Signal(size, name=f"base{start}")
+            m.d.comb += base.eq(sum_of(first, group.counts[start]) if start else first)
+            near = [Signal(8, name=f"near{start + place}") for place in range(_NEAR)]
+            for place, lane in enumerate(near):
+                turn = (base[2:] + (base[:2] > place))[: size - 2]
+                m.d.comb += lane.eq(Cat(lanes[place::_NEAR]).word_select(turn, 8))
+            for number in range(start, start + _NEAR):
+                at = Signal(2, name=f"at{number}")
+                m.d.comb += at.eq(sum_of(first[:2], group.counts[number][:2]) if number else first)
+                byte = self.o.payload.data.word_select(number, 8)
+                with m.If(emits & ~group.marks[number]):
+                    m.d.sync += byte.eq(0)
+                with m.Elif(emits):
+                    m.d.sync += byte.eq(Cat(near).word_select(at, 8))
