@@ -46,6 +46,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "carrysave/exploration/surrogate.py": ("np.linalg scipy sklearn", SEARCH),
     "carrysave/compiler/decoder/attention.py": ("@", INTEGERS),
     "carrysave/compiler/decoder/experts.py": ("@", INTEGERS),
+    "carrysave/compiler/program/on_chip_ilp.py": ("scipy", "an integer program; bytes are counted"),
     "carrysave/compiler/encoder/evaluate.py": ("scipy", "ranks; a figure of 3 digits"),
     "carrysave/compiler/run/exact_product.py": ("@", INTEGERS),
     "carrysave/compiler/run/floats.py": ("@", INTEGERS),

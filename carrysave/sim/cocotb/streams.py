@@ -9,7 +9,7 @@ import cocotb
 import numpy as np
 from cocotb.simtime import convert, get_sim_time
 from cocotb.task import Task
-from cocotb.triggers import RisingEdge, SimTimeoutError, Timer, with_timeout
+from cocotb.triggers import RisingEdge, SimTimeoutError, with_timeout
 
 from carrysave.sim.cocotb import coverage
 from carrysave.sim.cocotb.clocks import PERIOD_NS, start_clocks
@@ -231,19 +231,6 @@ class Source(_Stream):
                 await edge
                 taken = cycle()
             self._taken(now, taken)
-        self.idle()
-
-    async def hold(self, beat: Sequence[int], count: int) -> None:
-        """Send one beat `count` times, to a design that takes one in each cycle, with no stalls.
-
-        Nothing is run at each edge: so a million of them take as long as the simulator does.
-        """
-        for write, value in zip(self._payload, beat, strict=True):
-            write(value)
-        self._valid(1)
-        # The last edge is waited for as such: the time of one may come before it or after it.
-        await Timer(count * _period() - _period() // 2, "step")
-        await RisingEdge(self.clk)
         self.idle()
 
 

@@ -1,104 +1,32 @@
 """Bench of the multiply-accumulate PEs, whose sum comes as one row or two."""
 
-import importlib
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from carrysave.sim.cocotb.bench import Bench
-from carrysave.sim.cocotb.streams import (
-    SCHEDULES,
-    Sink,
-    Source,
-    cycle,
-    deadline,
-    generator,
-    limited,
-    limited_beats,
-    pack,
-    schedule,
-    unpack,
-)
+from carrysave.sim.cocotb.streams import SCHEDULES, cycle, deadline, generator, limited
 from carrysave.sim.operands import normal, uniform
-from carrysave.sim.parameters import bench_parameters, bench_spec
+from carrysave.sim.parameters import bench_parameters
 from golden.pe.mac import mac
+from verif.pe.benches.mac_bench import (
+    LATENCY,
+    SPEC,
+    MacBench,
+    beats,
+    ends,
+    hold,
+    pairs,
+    serial,
+    spent,
+    wrap_length,
+)
 from verif.support.vectors import corners
 
-SPEC = bench_spec()
-LATENCY = bench_parameters()["latency"]
 STALLED = ["sparse", "bursts", "rare", "long"]
 _SHORT, _LONG = 8000, 1 << 20
 """Products in a run that are sent beat by beat, and at most."""
-
-
-class MacBench(Bench):
-    """The design with its clock running, reset, and its two streams."""
-
-    def __init__(self, dut: Any) -> None:
-        super().__init__(dut)
-        rows = ["sum", "carry"] if hasattr(dut, "o_carry") else ["sum"]
-        self.i = Source(dut, "i", ["a", "b", "last"])
-        self.o = Sink(dut, "o", rows)
-
-    def sums(self) -> np.ndarray:
-        """Return the sums taken since the last call."""
-        rows = [unpack(values, SPEC.sum_format) for values in self.o.pop()]
-        return SPEC.sum_format.wrap(sum(rows[1:], rows[0])).reshape(-1)
-
-    async def check(
-        self, a: np.ndarray, b: np.ndarray, last: np.ndarray, source: str, sink: str, seed: int
-    ) -> None:
-        """Send operand pairs, of which the last ends a sum, and compare every sum with golden."""
-        count = limited_beats(last)
-        a, b, last = a[:count], b[:count], last[:count]
-        expected = mac(SPEC, a, b, last)
-        stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
-        self.i.send(beats(a, b, last), stalls[0])
-        taken = self.o.take(len(expected), stalls[1])
-        # The slowest schedule moves in one cycle of five.
-        busy = 16 * int(spent(a, b, last).sum())
-        await deadline(taken, busy + 200 * len(expected) + 1000, "sums")
-        sums = self.sums()
-        assert len(sums) == len(expected) > 0
-        wrong = np.flatnonzero(sums != expected)
-        assert not wrong.size, (
-            f"{wrong.size} of {len(sums)} sums differ; sum {wrong[0]} is {sums[wrong[0]]}"
-            f" and must be {expected[wrong[0]]}"
-        )
-        await self.o.silent(LATENCY + 3)
-
-
-def beats(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> list[tuple[int, int, int]]:
-    """Make bit patterns of operand pairs."""
-    return list(
-        zip(
-            pack(SPEC.a_patterns(a), SPEC.a_code_width),
-            pack(b, SPEC.b_width),
-            last.astype(int).tolist(),
-            strict=True,
-        )
-    )
-
-
-def spent(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Cycles that golden states for each beat; after those that are `last`, for their sum too."""
-    cycles = importlib.import_module(type(SPEC).__module__).cycles
-    return cycles(SPEC, a, b, last)
-
-
-def ends(lengths: np.ndarray) -> np.ndarray:
-    """Mark the last pair of each run."""
-    last = np.zeros(lengths.sum(), dtype=bool)
-    last[np.cumsum(lengths) - 1] = True
-    return last
-
-
-def pairs(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw uniform operands for some beats."""
-    shape = count, SPEC.k
-    return uniform(rng, SPEC.a_format, shape), uniform(rng, SPEC.b_format, shape)
 
 
 @cocotb.test
@@ -144,18 +72,6 @@ async def test_few_digits(dut: Any) -> None:
     assert np.diff(bench.o.cycles).tolist() == due[1:].tolist()
 
 
-def wrap_length() -> int:
-    """Return how many of the greatest products are beyond twice what the accumulator holds."""
-    fa, fb = SPEC.a_format, SPEC.b_format
-    return (2 << SPEC.accumulator_width) // max(1, abs(fa.low * fb.low), fa.high * fb.high)
-
-
-def serial() -> bool:
-    """Return whether some beats take several cycles, or wait for others."""
-    a, b = pairs(np.random.default_rng(0), 64)
-    return bool(spent(a, b, np.zeros(64, bool)).max() > 1)
-
-
 @cocotb.test
 async def test_extremes_do_not_overflow(dut: Any) -> None:
     """Runs of one extreme product, longer than the accumulator holds where that is feasible."""
@@ -173,13 +89,13 @@ async def test_extremes_do_not_overflow(dut: Any) -> None:
 async def test_long_runs_wrap(dut: Any) -> None:
     """As many of one extreme product as wrap a wide accumulator, where a beat takes a cycle."""
     bench = await MacBench(dut).start()
-    await RisingEdge(dut.clk)  # of the reset
+    await RisingEdge(dut.clk)  # the bubble that empties the element
     fa, fb, count = SPEC.a_format, SPEC.b_format, wrap_length() // SPEC.k + 1
     for x, y in [(fa.low, fb.low), (fa.low, fb.high), (fa.high, fb.low), (fa.high, fb.high)]:
         a, b = (np.full((count + 1, SPEC.k), value) for value in (x, y))
         last = ends(np.array([count + 1]))
         more, final = beats(a[-2:], b[-2:], last[-2:])
-        await bench.i.hold(more, count)
+        await hold(bench.i, more, count)
         bench.i.send([final])
         await deadline(bench.o.take(1), LATENCY + 100, "sum")
         assert bench.sums().tolist() == mac(SPEC, a, b, last).tolist()
