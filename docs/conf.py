@@ -9,7 +9,7 @@ import carrysave
 project = "carrysave"
 copyright = "the carrysave authors"
 release = carrysave.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "carrysave.docs.words"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = f"carrysave {release}"

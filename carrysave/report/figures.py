@@ -158,15 +158,17 @@ def _counts(blocks: dict[str, int]) -> str | None:
 
 def path_table(label: str, path: Sequence[dict[str, Any]]) -> Section:
     """Tabulate a critical path: of an FPGA its steps, but those of no length; else its pins."""
-    most = max(step["delay_ns"] for step in path)
+    relative = "delay_fo4" in path[0]  # as in a result of gate equivalents and FO4
+    unit, delay, arrival = (
+        ("FO4", "delay_fo4", "arrival_fo4") if relative else ("ns", "delay_ns", "arrival_ns")
+    )
+    most = max(step[delay] for step in path)
     title = f"critical path of {label}"
     cells = "kind" not in path[0]
     form = "{:.3f}" if cells else "{:.2f}"
-    figures = (("delay, ns", form, "", most), ("sum, ns", form))
+    figures = ((f"delay, {unit}", form, "", most), (f"sum, {unit}", form))
     if cells:
-        rows = [
-            (step["point"], step["cell"], step["delay_ns"], step["arrival_ns"]) for step in path
-        ]
+        rows = [(step["point"], step["cell"], step[delay], step[arrival]) for step in path]
         return Section(title, ("pin", "cell", *figures), rows, 2)
     steps = [
         (

@@ -62,7 +62,7 @@ ROWS = (
         tier="mapped and placed",
     ),
     Row(
-        what="`systolic_os`, 8 x 8 int8",
+        what="`systolic_os`, 8 x 8 int8, one recipe",
         on="sky130",
         page="cells",
         section="With wires",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from carrysave.report.comparison import compared
+from carrysave.report.figures import path_table
 from carrysave.report.page import Page, Scatter, write
 from carrysave.report.synthesis_page import compare_page, synthesis_page
 from carrysave.report.tables import Section
@@ -143,3 +144,15 @@ def test_page_of_a_comparison(browser: Browser, tmp_path: Path) -> None:
         "Figures and ratios to mac",
     ):
         assert part in text, part
+
+
+def test_path_in_units_of_its_library() -> None:
+    """Of gate equivalents a path has delays of FO4: page and notebook stopped at its keys."""
+    for unit, key in (("FO4", "fo4"), ("ns", "ns")):
+        steps = [
+            {"point": f"r{at}/Q", "cell": "DFF", f"delay_{key}": at, f"arrival_{key}": at + 0.5}
+            for at in (1.0, 2.0)
+        ]
+        table = path_table("mac", steps)
+        assert [column[0] for column in table.columns[2:]] == [f"delay, {unit}", f"sum, {unit}"]
+        assert table.rows[1] == ("r2.0/Q", "DFF", 2.0, 2.5)
