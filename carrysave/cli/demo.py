@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import subprocess
 import sys
 import time
 import webbrowser
@@ -209,7 +208,9 @@ def _facts(*line: str) -> Any:
         It found nothing.
     """
     command = [sys.executable, "-m", "carrysave", *line, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not done.stdout:
-        raise RuntimeError(f"{shlex.join(line)}: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)
+    printed = tools.run(command, cwd=Path.cwd()).output
+    # Before it are lines of progress.
+    facts = printed.find("{\n")
+    if facts < 0:
+        raise RuntimeError(f"{shlex.join(line)}: {printed.strip().splitlines()[-1:]}")
+    return json.JSONDecoder().raw_decode(printed, facts)[0]

@@ -193,8 +193,8 @@ HOW = scaling(1.0, 16)
 
 @pytest.mark.parametrize(("operation", "a", "c", "b", "how", "says"), [
     ("silu", (2, 8, 16), (2, 8, 16), None, HOW, "must have silu; it has softmax, layer_norm"),
-    ("gelu", (2, 8, 16), (2, 8, 16), None, None, "only gelu, silu, add, multiply, scale, map"),
-    ("layer_norm", (2, 8, 16), (2, 8, 16), None, HOW, "only gelu, silu, add, multiply, scale, map"),
+    ("gelu", (2, 8, 16), (2, 8, 16), None, None, "only gelu, silu, sigmoid, add"),
+    ("layer_norm", (2, 8, 16), (2, 8, 16), None, HOW, "only gelu, silu, sigmoid, add"),
     ("softmax", (2, 8, 16), (2, 8, 16), None, None, "c: must have the results' 2 x 9, not 2 x 8"),
     ("add", (2, 8, 16), (2, 8, 16), (2, 7, 16), HOW, "b: must have the operand's 2 x 8 x 16"),
     ("scale", (2, 8, 16), (2, 8, 16), (2, 1, 16), HOW, "b: must have the operand's 2 x 1 x 8"),

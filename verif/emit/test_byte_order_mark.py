@@ -28,6 +28,7 @@ from carrysave.exploration.front import point_of
 from carrysave.exploration.space import Space
 from carrysave.ip.generator import main as generator
 from carrysave.report.changes import _report
+from carrysave.signoff.holes import read_arguments
 from carrysave.weights import image
 from hw.emit.sources import Sources
 from hw.emit.user_files import read, read_text
@@ -55,6 +56,10 @@ KINDS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "settings.toml": (b'design = "mac"\n', read_settings),
     "space.toml": (b'designs = ["systolic_os"]\n', Space.read),
     "front.json": (json.dumps(FRONT).encode(), lambda path: point_of(path, 0)),
+    "arguments.toml": (
+        b'[[argument]]\ndesign = "mac"\nkind = "line"\nat = "a"\nreason = "b"\n',
+        read_arguments,
+    ),
     "sentences.txt": ("gr\u00fc\u00df dich\n".encode(), sentences),
     "prompt.txt": ("gr\u00fc\u00df dich\n".encode(), read_text),
     "report.json": (b'{"target": 1}', lambda path: said(_report, path)),
@@ -83,6 +88,7 @@ TEXTS = {
     "calibration of compile": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of estimate": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "calibration of build": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
+    "arguments of signoff": ("carrysave/signoff/holes.py", "arguments.toml"),
     "calibration of chat": ("carrysave/compiler/decoder/skip.py", "prompt.txt"),
     "calibration of embed": ("carrysave/compiler/encoder/command.py", "sentences.txt"),
     "model of embed": ("carrysave/compiler/front/sentences.py", "tokenizer.json"),

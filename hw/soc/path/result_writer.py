@@ -79,6 +79,9 @@ class ResultWriter(wiring.Component):
     i_looks, i_table, i_sums_end : In(1), In(stream), In(1)
         With tables, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; ``i_sums`` are the
         last ones of their job.
+    i_powers, i_scales, o_taken : In, In, Out(1)
+        Where sums of groups are scaled: see :class:`hw.soc.path.group_sums.GroupSums`; scales of a
+        block have been used.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
     o : Out(stream)
