@@ -16,7 +16,9 @@ CODES = dict(re.findall(r"^\| (\d+) \| .* \| (.*?) ?\|$", PAGE.read_text(), re.M
 FAILING = re.findall(r"^\| `(\w+)` \| .+ \|$", PAGE.read_text(), re.M)
 
 _ENDED = """
-import os, time, carrysave.__main__, carrysave.cli
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+import carrysave.__main__, carrysave.cli
 
 def run():
     os.kill(os.getpid(), {number})
