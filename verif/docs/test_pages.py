@@ -33,6 +33,11 @@ def test_readme_has_the_figures_of_the_pages() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_changes_have_no_links_to_files() -> None:
+    """The site has them in another folder than the tree, where such links lead nowhere."""
+    assert "](docs/" not in (ROOT / "CHANGELOG.md").read_text()
+
+
 def broken(page: Path) -> Iterator[str]:
     """Links to files, and names of files, that are not there."""
     text = page.read_text()
