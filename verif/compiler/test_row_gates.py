@@ -81,7 +81,7 @@ def test_a_state_moves_as_its_integers_do() -> None:
     assert keep.max() == 1 - 2.0**-14
     assert keep[-2] == 0.5
     state, new = (rng.integers(-(1 << places), 1 << places, keep.size) for places in (15, 14))
-    found = moved(state / 2.0**11, keep, new / 2.0**11) * 2.0**11
-    for made, *one in zip(found, state.tolist(), keep, new.tolist(), strict=True):
+    states = moved(state / 2.0**11, keep, new / 2.0**11) * 2.0**11
+    for made, *one in zip(states, state.tolist(), keep, new.tolist(), strict=True):
         f = Fraction(float(one[1]))
         assert made == floor(one[0] * f + one[2] * (1 - f) + Fraction(1, 2))

@@ -187,7 +187,7 @@ def test_as_good_as_all_subsets(rooms: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = [16 * int(one) for one in rng.integers(1, 6, rooms)]
     problem = _problem(sizes, 128, seed)
-    found = solve(problem, 10)
+    solution = solve(problem, 10)
     costs = [unit.choices[0].bytes for unit in problem.units]
     best = sum(costs)
     for bits in range(1 << len(sizes)):
@@ -195,8 +195,8 @@ def test_as_good_as_all_subsets(rooms: int, seed: int) -> None:
         left = sum(cost for one, cost in enumerate(costs) if one not in near)
         if left < best and _fits(problem, near):
             best = left
-    assert found.bytes == best
-    spans = {one: range(at, at + sizes[one]) for one, at in found.places.items()}
+    assert solution.bytes == best
+    spans = {one: range(at, at + sizes[one]) for one, at in solution.places.items()}
     assert all(span.stop <= 128 for span in spans.values())
     for one, other in combinations(spans, 2):
         if problem.rooms[one].meets(problem.rooms[other]):

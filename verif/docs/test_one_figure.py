@@ -26,13 +26,13 @@ Key = tuple[str, str, str]
 
 def rows(section: str) -> list[dict[str, str]]:
     """Return the rows of all tables of a section, by their columns."""
-    found = []
+    listed = []
     for table in re.findall(r"(?:^\|.*\n)+", section, re.M):
         head, _, *lines = [
             [cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()
         ]
-        found += [dict(zip(head, line, strict=True)) for line in lines]
-    return found
+        listed += [dict(zip(head, line, strict=True)) for line in lines]
+    return listed
 
 
 def periods(page: str) -> dict[Key, dict[str, set[str]]]:

@@ -56,8 +56,8 @@ def test_a_blend_is_rounded_once(places: int) -> None:
     drawn = rng.integers(-(1 << 15), 1 << 15, (3, 400))
     for a, b, factors in (mixed, drawn):
         for limits in ((-(1 << 15), (1 << 15) - 1), (-100, 3000)):
-            found = blend(a, b, factors, places, limits).tolist()
-            assert found == [
+            blended = blend(a, b, factors, places, limits).tolist()
+            assert blended == [
                 exactly(*one, places, limits)
                 for one in zip(a.tolist(), b.tolist(), factors.tolist(), strict=True)
             ]
@@ -67,12 +67,12 @@ def test_blends_of_few_bits_are_right_for_all() -> None:
     """Every pair of codes of 4 bits, and every factor of 3 places from 0 to 1, and beyond."""
     values = np.arange(-8, 8)
     a, b, factors = (each.reshape(-1) for each in np.meshgrid(values, values, values))
-    found = blend(a, b, factors, 3, (-8, 7))
+    blended = blend(a, b, factors, 3, (-8, 7))
     zipped = zip(a.tolist(), b.tolist(), factors.tolist(), strict=True)
-    assert found.tolist() == [exactly(*one, 3, (-8, 7)) for one in zipped]
+    assert blended.tolist() == [exactly(*one, 3, (-8, 7)) for one in zipped]
     between = (factors >= 0) & (factors <= 8)
-    assert (found[between] >= np.minimum(a, b)[between]).all()
-    assert (found[between] <= np.maximum(a, b)[between]).all()
+    assert (blended[between] >= np.minimum(a, b)[between]).all()
+    assert (blended[between] <= np.maximum(a, b)[between]).all()
 
 
 def _job(**more: Any) -> Job:

@@ -94,8 +94,8 @@ def test_cells_that_are_others_are_seen(die: tuple[str, Netlist, RoutingLef]) ->
     text, netlist, lef = die
     one, _ = pair(text, "NAND2X1")
     other = text.replace(f"- {one} NAND2X1 +", f"- {one} NOR2X1 +")
-    found = [each for each in compare(other, lef, netlist) if not each.layer]
-    assert [(each.net, each.other) for each in found] == [(one, "NOR2X1, NAND2X1")]
+    faults = [each for each in compare(other, lef, netlist) if not each.layer]
+    assert [(each.net, each.other) for each in faults] == [(one, "NOR2X1, NAND2X1")]
     gone = re.sub(rf"(?m)^- {one} NAND2X1 .*\n", "", text)
     lost = [each.other for each in compare(gone, lef, netlist) if each.net == one]
     assert lost == ["None, NAND2X1"]
