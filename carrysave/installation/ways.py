@@ -36,6 +36,7 @@ _FPGAS = (
     Way("--target xilinx7, ultrascale", _YOSYS),
 )
 _PAGE = Way("--html", ("vl_convert",))
+_CLUSTER = Way("--scheduler", ("distributed", *_CELLS))
 _SEARCH = ("simpleeval", "sklearn", "moocore", "matplotlib")
 
 WAYS: dict[str, tuple[Way, ...]] = {
@@ -68,15 +69,17 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--place", ("coloquinte", *_CELLS)),
         Way("--gds", ("gdstk", *_CELLS)),
         *_FPGAS,
+        _CLUSTER,
         _PAGE,
     ),
-    "compare": (Way("", _CELLS), *_FPGAS, _PAGE),
+    "compare": (Way("", _CELLS), *_FPGAS, _CLUSTER, _PAGE),
     "changes": (Way("", ()),),
     "estimate": (Way("", ("sklearn",)),),
     "explore": (
         Way("", (*_SEARCH, *_CELLS)),
         Way("--method tpe, nsga2", ("optuna", *_SEARCH, *_CELLS)),
         Way("--place", ("coloquinte", *_SEARCH, *_CELLS)),
+        Way("--scheduler", ("distributed", *_SEARCH, *_CELLS)),
         _PAGE,
     ),
     "results": (

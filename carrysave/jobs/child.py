@@ -17,22 +17,30 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from getpass import getuser
 from multiprocessing.connection import Connection
 from pathlib import Path
-from socket import gethostname
 from types import FrameType
 from typing import Any
 
 from carrysave import cache
 from carrysave.errors import UsageError
-from carrysave.jobs.job import File, resolve
+from carrysave.jobs.job import File, Job, name_of, resolve, tool_name
 from carrysave.jobs.outcome import Failure
-from carrysave.jobs.provenance import machine, revision
+from carrysave.jobs.provenance import machine, revision, who
 from hw.emit import tools
 from hw.emit.tools import MissingToolError
 
-__all__ = ["GRACE", "MARK", "Answer", "Order", "compute", "end_marked", "inside", "main", "who"]
+__all__ = [
+    "GRACE",
+    "MARK",
+    "Answer",
+    "Order",
+    "compute",
+    "end_marked",
+    "inside",
+    "main",
+    "order_of",
+]
 
 MARK = "CARRYSAVE_JOB"
 """Variable of the environment by which everything that a job started is found."""
@@ -54,9 +62,21 @@ class Order:
     memory: int
     tools: tuple[str, ...] = ()
     versions: dict[str, str | None] = field(default_factory=dict)
-    """What must be the same where it is done; empty if that is sure."""
+    """What must be the same where it is done; empty in this machine."""
     files: tuple[tuple[str, str], ...] = ()
     """Name and digest of each file that travels with it."""
+
+
+def order_of(job: Job, seconds: float, memory: int) -> Order:
+    """Return a job as it travels, with limits in seconds and bytes."""
+    return Order(
+        key=job.key,
+        function=name_of(job.function),
+        arguments=dict(job.arguments),
+        seconds=seconds,
+        memory=memory,
+        tools=tuple(map(tool_name, job.tools)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +96,6 @@ class Answer:
 def inside() -> bool:
     """Return whether this process runs a job."""
     return MARK in os.environ
-
-
-def who() -> str:
-    """Return user@host."""
-    try:
-        user = getuser()
-    except (KeyError, OSError):  # as in a container, for a user without a name
-        user = str(os.getuid())
-    return f"{user}@{gethostname()}"
 
 
 def compute(order: Order) -> Answer:

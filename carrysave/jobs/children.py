@@ -14,8 +14,9 @@ from tempfile import TemporaryFile
 
 import psutil
 
-from carrysave.jobs.child import GRACE, MARK, Answer, Order, end_marked, who
+from carrysave.jobs.child import GRACE, MARK, Answer, Order, end_marked
 from carrysave.jobs.outcome import Failure
+from carrysave.jobs.provenance import who
 
 __all__ = ["Children", "CHILDREN"]
 

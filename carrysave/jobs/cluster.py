@@ -1,4 +1,4 @@
-"""Workers by dask.distributed: a cluster within this process, or one that stands."""
+"""Workers of a cluster of dask.distributed that stands."""
 
 import contextlib
 import logging
@@ -8,21 +8,12 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from carrysave.errors import ArgumentError, UsageError, installed
+from carrysave.errors import ArgumentError, UsageError, installed, needs
 from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.children import CHILDREN
 from carrysave.jobs.files import files_of, with_files, without_files
-from carrysave.jobs.job import (
-    File,
-    Job,
-    base_versions,
-    name_of,
-    tool_name,
-    tool_named,
-    tool_versions,
-)
+from carrysave.jobs.job import File, base_versions, tool_named, tool_versions
 from carrysave.jobs.outcome import Failure
-from hw.emit import tools
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -36,59 +27,30 @@ _SETTINGS = {
     "logging": {"distributed": "critical"},
     # Files of jobs travel as tasks of their own, once per worker, and may be large.
     "distributed.admin.large-graph-warning-threshold": "1TiB",
-    # Jobs run elsewhere: to look at threads here a hundred times a second only takes their time.
-    "distributed.admin.system-monitor.disk": False,
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.worker.profile.enabled": False,
-    "distributed.worker.http.routes": [],
-    # Workers within this process live as long as it does. Were it stopped for minutes, or asleep
-    # with its machine, they would be taken for dead, and nothing would start others.
-    "distributed.scheduler.worker-ttl": None,
 }
 _SAME = ("python", "distributed", "dask", "msgpack", "cloudpickle")
 """Packages whose versions the parts of a cluster must share to understand each other."""
 
 
 class Cluster:
-    """Workers that do orders.
-
-    With no `address`, the scheduler and as many workers as `count` live in threads of this process:
-    what they run is in processes of its own anyway (:mod:`carrysave.jobs.children`).
+    """Workers elsewhere that do orders, for :class:`carrysave.jobs.window.Window`.
 
     Raises
     ------
     UsageError
-        If the scheduler does not answer, or workers have other versions.
+        If dask.distributed is not installed, the scheduler does not answer, or workers have other
+        versions.
     """
 
-    def __init__(self, address: str | None, count: int) -> None:
+    def __init__(self, address: str) -> None:
+        needs("distributed")
         import dask
 
         dask.config.set(_SETTINGS)
-        from distributed import Client, LocalCluster
+        from distributed import Client
 
         self.address = address
-        self._cluster: LocalCluster | None = None
         self._files: dict[str, Future] = {}
-        if address is None:
-            if not installed("bokeh"):
-                dask.config.set({"distributed.scheduler.http.routes": []})
-            self._stack = contextlib.ExitStack()
-            folder = self._stack.enter_context(tools.workplace())
-            self._cluster = LocalCluster(
-                local_directory=str(folder),
-                n_workers=count,
-                threads_per_worker=1,
-                processes=False,
-                memory_limit=0,
-                # Pages of it and of workers are nobody's outside this machine.
-                dashboard_address="127.0.0.1:0",
-                worker_dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
-            self._client = Client(self._cluster, set_as_default=False)
-            self._versions: dict[str, str | None] = {}
-            return
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
             with warnings.catch_warnings():
@@ -148,34 +110,20 @@ class Cluster:
 
     def slots(self) -> int:
         """Return how many jobs can run at a time just now."""
-        if self._cluster is not None:
-            return len(self._cluster.workers)
         with contextlib.suppress(OSError, ValueError):
             return sum(self._client.nthreads().values())
         return 0
 
-    def order(self, job: Job, seconds: float, memory: int) -> Order:
-        """Return what a worker needs to know of a job."""
-        versions = {**self._versions, **tool_versions(job.tools)} if self.address else {}
-        return Order(
-            key=job.key,
-            function=name_of(job.function),
-            arguments=dict(job.arguments),
-            seconds=seconds,
-            memory=memory,
-            tools=tuple(map(tool_name, job.tools)),
-            versions=versions,
-        )
-
     def submit(self, order: Order, attempt: int, done: Callable[["Future"], None]) -> "Future":
         """Hand an order out; `done` is called in another thread."""
-        data: list[Any] = []
-        if self.address is not None:
-            files = {file.sha: file for file in files_of(order.arguments)}
-            for sha, file in files.items():
-                data.append(self._file(sha, file))
-            names = tuple((file.path.name, sha) for sha, file in files.items())
-            order = replace(order, files=names, arguments=without_files(order.arguments))
+        files = {file.sha: file for file in files_of(order.arguments)}
+        data = [self._file(sha, file) for sha, file in files.items()]
+        order = replace(
+            order,
+            versions={**self._versions, **tool_versions(map(tool_named, order.tools))},
+            files=tuple((file.path.name, sha) for sha, file in files.items()),
+            arguments=without_files(order.arguments),
+        )
         future = self._client.submit(
             perform, order, *data, key=f"carrysave-{order.key}-{attempt}", pure=False, retries=0
         )
@@ -236,24 +184,18 @@ class Cluster:
             self._client.cancel(futures)
 
     def close(self) -> None:
-        """End all that is under way; what others have on a cluster that stands goes on."""
-        if self._cluster is not None:
-            CHILDREN.close()
+        """Leave it; what others have there goes on."""
         with contextlib.suppress(Exception):
             self._client.close(timeout=2)
-        if self._cluster is not None:
-            self._cluster.close(timeout=5)
-            self._stack.close()
 
 
 def perform(order: Order, *data: bytes) -> Answer:
     """Do an order in a worker: the task of dask's."""
     from distributed.worker import get_worker, thread_state
 
-    if order.versions:
-        ours = base_versions() | tool_versions(map(tool_named, order.tools))
-        if differs := _difference(order.versions, ours):
-            return Answer(differs=differs, who=str(get_worker().address))
+    ours = base_versions() | tool_versions(map(tool_named, order.tools))
+    if differs := _difference(order.versions, ours):
+        return Answer(differs=differs, who=str(get_worker().address))
     if data:
         stored = {
             sha: File.keep(name, content)

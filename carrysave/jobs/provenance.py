@@ -1,9 +1,12 @@
 """Where a figure comes from: the revision of the source, the machine, and how far it was taken."""
 
 import functools
+import os
 import platform
 from collections.abc import Mapping
+from getpass import getuser
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import carrysave
@@ -11,7 +14,7 @@ from carrysave.jobs.job import source_digest
 from carrysave.jobs.options import cores
 from hw.emit import tools
 
-__all__ = ["TIERS", "machine", "revision", "tier_of"]
+__all__ = ["TIERS", "machine", "revision", "tier_of", "who"]
 
 TIERS = ("mapped", "placed", "routed", "timed", "simulated", "bounded")
 """How far a figure was taken: timed is Fmax of what is placed and routed, bounded is a model's."""
@@ -69,3 +72,12 @@ def tier_of(facts: Mapping[str, Any]) -> str | None:
         return "placed"
     mapped = ("area_um2", "area_ge", "luts")
     return "mapped" if any(facts.get(name) is not None for name in mapped) else None
+
+
+def who() -> str:
+    """Return user@host."""
+    try:
+        user = getuser()
+    except (KeyError, OSError):  # as in a container, for a user without a name
+        user = str(os.getuid())
+    return f"{user}@{gethostname()}"

@@ -5,20 +5,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from carrysave import cache
 from carrysave.errors import UsageError
-from carrysave.jobs.child import Order, compute, inside
-from carrysave.jobs.job import Job, name_of
+from carrysave.jobs.child import compute, inside, order_of
+from carrysave.jobs.job import Job
 from carrysave.jobs.options import Options, cores
 from carrysave.jobs.outcome import Outcome
 from carrysave.jobs.store import Store
-from carrysave.jobs.window import Counts, Window, outcome_of
+from carrysave.jobs.window import Counts, Window, Workers, outcome_of
 from carrysave.progress import Tally
-
-if TYPE_CHECKING:
-    from carrysave.jobs.cluster import Cluster
 
 __all__ = ["Session", "run", "session"]
 
@@ -28,7 +24,7 @@ class Session:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._cluster: Cluster | None = None
+        self._workers: Workers | None = None
         self._store: Store | None = None
         if inside():
             return
@@ -40,33 +36,32 @@ class Session:
             # As with any cache that cannot be written: all works, and nothing is kept.
         try:
             if options.scheduler is not None:
-                self.cluster()
+                self.workers()
         except BaseException:
             self.close()
             raise
 
-    def cluster(self, most: int = 1) -> "Cluster":
+    def workers(self, most: int = 1) -> Workers:
         """Return the workers; start them if there are none yet, for so many jobs at least."""
-        if self._cluster is None:
-            from carrysave.jobs.children import CHILDREN
+        if self._workers is None:
+            if self.options.scheduler is not None:
+                from carrysave.jobs.cluster import Cluster
 
-            count = self.options.jobs or cores()
-            if self.options.scheduler is None:
+                self._workers = Cluster(self.options.scheduler)
+            else:
+                from carrysave.jobs.children import CHILDREN
+                from carrysave.jobs.threads import Threads
+
+                count = self.options.jobs or cores()
                 CHILDREN.start(min(count, most))
-            from carrysave.jobs.cluster import Cluster
-
-            try:
-                self._cluster = Cluster(self.options.scheduler, count)
-            except BaseException:
-                CHILDREN.close()
-                raise
-        return self._cluster
+                self._workers = Threads(count)
+        return self._workers
 
     def close(self) -> None:
         """End what is under way, the workers of this machine, and close the store."""
         try:
-            if self._cluster is not None:
-                self._cluster.close()
+            if self._workers is not None:
+                self._workers.close()
         finally:
             if self._store is not None:
                 self._store.close()
@@ -97,7 +92,7 @@ class Session:
                 ):
                     held = number, job
                 else:
-                    work = work or Window(self.cluster(most), self.options, state)
+                    work = work or Window(self.workers(most), self.options, state)
                     for each in filter(None, (held, (number, job))):
                         work.add(*each)
                     held = None
@@ -136,13 +131,7 @@ class Session:
 
     def _here(self, job: Job) -> Outcome:
         """Do a job in this process."""
-        order = Order(
-            key=job.key,
-            function=name_of(job.function),
-            arguments=dict(job.arguments),
-            seconds=self.options.seconds,
-            memory=self.options.memory,
-        )
+        order = order_of(job, self.options.seconds, self.options.memory)
         outcome = outcome_of(job, compute(order), 1)
         self._keep(outcome)
         return outcome

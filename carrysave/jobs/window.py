@@ -4,26 +4,47 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from carrysave.jobs.child import Answer, Order
+from carrysave.jobs.child import Answer, Order, order_of
 from carrysave.jobs.job import Job
 from carrysave.jobs.options import Options
 from carrysave.jobs.outcome import Outcome
 from carrysave.progress import Tally
 from hw.emit import tools
 
-if TYPE_CHECKING:
-    from distributed import Future
-
-    from carrysave.jobs.cluster import Cluster
-
-__all__ = ["ATTEMPTS", "Counts", "Window", "outcome_of"]
+__all__ = ["ATTEMPTS", "Counts", "Window", "Workers", "outcome_of"]
 
 ATTEMPTS = 3
 _AHEAD = 4  # jobs that wait at the scheduler for each that runs: enough that no worker idles
 _LEAST = 16
 _LOOK = 1.0  # seconds between looks at how many workers there are
+
+
+class Workers(Protocol):
+    """Who does orders: threads of this process, or a cluster. Futures are of the kind they have."""
+
+    @property
+    def dashboard(self) -> str | None:
+        """The address of a page that shows them, if there is one."""
+
+    def slots(self) -> int:
+        """Return how many jobs can run at a time just now."""
+
+    def submit(self, order: Order, attempt: int, done: Callable[[Any], None]) -> Any:
+        """Hand an order out, and return its future; `done` is called in another thread."""
+
+    def answer(self, future: Any) -> Answer:
+        """Return what became of an order."""
+
+    def check(self) -> None:
+        """Raise RuntimeError if they are gone."""
+
+    def cancel(self, futures: list[Any]) -> None:
+        """Take back what is not wanted any more."""
+
+    def close(self) -> None:
+        """End what this process has under way."""
 
 
 class Counts:
@@ -61,20 +82,20 @@ class Running:
     places: list[tuple[int, Job]]
     order: Order
     attempt: int
-    future: "Future | None" = None
+    future: Any = None
 
 
 class Window:
     """Jobs that were handed out: a window of a list, so that no scheduler holds all of it."""
 
-    def __init__(self, cluster: "Cluster", options: Options, state: Counts) -> None:
-        self.cluster = cluster
+    def __init__(self, workers: Workers, options: Options, state: Counts) -> None:
+        self.workers = workers
         self.running: dict[str, Running] = {}
         self._options = options
         self._state = state
         self._came: SimpleQueue[Running] = SimpleQueue()
-        self._slots, self._looked = cluster.slots(), time.monotonic()
-        state.runs(0, slots=self._slots, dashboard=cluster.dashboard)
+        self._slots, self._looked = workers.slots(), time.monotonic()
+        state.runs(0, slots=self._slots, dashboard=workers.dashboard)
 
     @property
     def full(self) -> bool:
@@ -86,14 +107,14 @@ class Window:
         if (same := self.running.get(job.key)) is not None:
             same.places.append((number, job))
             return
-        order = self.cluster.order(
+        order = order_of(
             job, job.seconds or self._options.seconds, job.memory or self._options.memory
         )
         self._hand_out(Running([(number, job)], order, 1))
 
     def _hand_out(self, one: Running) -> None:
         self.running[one.order.key] = one
-        one.future = self.cluster.submit(one.order, one.attempt, lambda _: self._came.put(one))
+        one.future = self.workers.submit(one.order, one.attempt, lambda _: self._came.put(one))
 
     def wait(self) -> Iterator[tuple[list[tuple[int, Job]], Outcome]]:
         """Wait for a job, or a little; yield what became of it, and its places."""
@@ -105,7 +126,7 @@ class Window:
         except Empty:
             one = None
         if one is not None and one.future is not None:
-            answer = self.cluster.answer(one.future)
+            answer = self.workers.answer(one.future)
             one.future = None
             del self.running[one.order.key]
             failure = answer.failure
@@ -114,13 +135,13 @@ class Window:
             else:
                 yield one.places, outcome_of(one.places[0][1], answer, one.attempt)
         if time.monotonic() - self._looked > _LOOK:
-            self._slots, self._looked = self.cluster.slots(), time.monotonic()
-            self.cluster.check()
+            self._slots, self._looked = self.workers.slots(), time.monotonic()
+            self.workers.check()
             self._state.runs(min(len(self.running), self._slots), slots=self._slots)
 
     def give_up(self) -> None:
         """Take back what was handed out and is not done."""
-        self.cluster.cancel([one.future for one in self.running.values() if one.future])
+        self.workers.cancel([one.future for one in self.running.values() if one.future])
         self.running.clear()
 
 

@@ -301,7 +301,7 @@ def test_jobs_of_a_job_are_done_by_itself(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_one_job_alone_starts_no_worker(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(runner.Session, "cluster", lambda self: pytest.fail("started"))
+    monkeypatch.setattr(runner.Session, "workers", lambda self: pytest.fail("started"))
     assert [outcome.get()["sum"] for outcome in jobs.run(sums(1))] == [1]
     assert [outcome.get()["sum"] for outcome in jobs.run(sums(2), ordered=True)] == [1, 2]
 
