@@ -118,7 +118,7 @@ def text_program(
     timing = None if memory is None else memory_of(memory)
     if is_decoder(model):
         from carrysave.compiler.decoder.compile import block_of
-        from carrysave.compiler.decoder.folder import compile_file
+        from carrysave.compiler.decoder.program_folder import compile_file
         from carrysave.compiler.target.target import Target
 
         target = Target(block_of(parameters), timing=timing)

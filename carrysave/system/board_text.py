@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from carrysave.boards.board import Board
-from carrysave.compiler.decoder.folder import compile_file
+from carrysave.compiler.decoder.program_folder import compile_file
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
 from carrysave.system.board_network import check_room, target_of

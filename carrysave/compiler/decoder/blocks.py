@@ -43,8 +43,8 @@ class Blocks(ABC):
         self.units = units
         self.length = 0
 
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Append tokens; return the logits after each, float32, tokens x words."""
+    def step(self, tokens: np.ndarray, *, last: bool = False) -> np.ndarray:
+        """Append tokens; return the logits after each, or the last one, float32, tokens x words."""
         count = len(tokens)
         check_room(count, self.length, self.cache)
         shape, units = self.model.shape, self.units
@@ -57,6 +57,7 @@ class Blocks(ABC):
             y = self._fed(layer, self._normed(x, layer.feed_gain))
             x = x + times(self._normed(y, layer.fed_gain), shape.residual_scale)
         self.length += count
+        x = x[-1:] if last else x
         (logits,) = self._of(self._normed(x, self.model.gain), [self.model.head])
         logits = times(logits, shape.logit_scale)
         return units.capped(logits, shape.logit_cap) if shape.logit_cap else logits

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrysave.compiler.decoder.compile import CORES
+from carrysave.compiler.decoder.cores import CORES
 from carrysave.compiler.decoder.sampling import Sampling
 from carrysave.compiler.front.decoder import CACHE_BITS
 from carrysave.compiler.front.gguf import ROUNDED_BITS

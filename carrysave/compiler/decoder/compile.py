@@ -9,6 +9,7 @@ import numpy as np
 
 from carrysave.compiler.decoder.blocks import check_room
 from carrysave.compiler.decoder.caches import POSITION
+from carrysave.compiler.decoder.cores import CORES, NF4
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
@@ -28,9 +29,7 @@ from carrysave.errors import check_choice, refusal
 from hw.catalog import Design
 
 __all__ = [
-    "CORES",
     "LOGITS",
-    "NF4",
     "ProgramDecoder",
     "block_of",
     "compile_decoder",
@@ -39,18 +38,6 @@ __all__ = [
     "needed_parameters",
 ]
 
-CORES: Mapping[str, str] = {
-    "lut_core": "lut_core(m=1,n=16,b_width={bits},group=2,lookups=4,folded=False,parallel=True)",
-    "blocks": "systolic_os(m=2,n=16,b_width={bits},target=ecp5)",
-    "int8": "systolic_os(m=2,n=16)",
-    "ternary_core": "ternary_core(m=1,n=16,k=20)",
-    "shift_add_core": "shift_add_core(m=1,n=16,b_width={bits},k=16)",
-}
-"""Tables of activations; multiplier blocks with several narrow products each; an int8 array;
-activations added, subtracted or skipped, by weights that are five to a byte in memory; and shifted
-copies of them, added."""
-NF4 = "nf4"
-"""A table of weights, and what it is called in a co-processor."""
 LOGITS = "logits"
 """Output of the program."""
 
@@ -196,12 +183,12 @@ class ProgramDecoder:
         values = {TOKEN: token, POSITION: place}
         return {name: values[name] for name in self._known}
 
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Append tokens; return the logits after each, float32, tokens x words."""
+    def step(self, tokens: np.ndarray, *, last: bool = False) -> np.ndarray:
+        """Append tokens; return the logits after each, or the last one, float32, tokens x words."""
         check_room(len(tokens), self.length, self.cache)
         logits = []
         for token in tokens.tolist():
             self._run(self.parameters(token, self.length))
             self.length += 1
             logits.append(self.logits[0].copy())
-        return np.array(logits)
+        return np.array(logits[-1:] if last else logits)

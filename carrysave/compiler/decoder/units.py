@@ -195,13 +195,13 @@ def cached(x: np.ndarray, bits: int, block: int) -> Cached:
     """
     if bits == 8:
         codes, powers = aligned(x, 8, x.shape[-1])
-        return codes.astype(np.float64), np.ldexp(1.0, powers), np.zeros(powers.shape)
+        return codes.astype(np.int8), np.ldexp(1.0, powers), np.zeros(powers.shape)
     parts = x.astype(np.float64).reshape(*x.shape[:-1], -1, block)
     low = parts.min(axis=-1, keepdims=True).astype(np.float16).astype(np.float64)
     step = (parts.max(axis=-1, keepdims=True) - low) / 15
     step = step.astype(np.float16).astype(np.float64)
     codes = np.clip(np.rint((parts - low) / np.where(step > 0, step, 1)), 0, 15)
-    return codes.reshape(x.shape), step[..., 0], low[..., 0]
+    return codes.reshape(x.shape).astype(np.int8), step[..., 0], low[..., 0]
 
 
 @dataclass(frozen=True, kw_only=True)

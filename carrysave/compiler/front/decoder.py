@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from carrysave.compiler.front.embedding import Embedding
 from golden.elementary import power
 from golden.lut.grouped import FastWeights
 
@@ -171,7 +172,7 @@ class Model:
     """
 
     shape: Shape
-    embedding: np.ndarray
+    embedding: np.ndarray | Embedding
     layers: list[Layer]
     gain: np.ndarray
     head: FastWeights
