@@ -21,7 +21,7 @@ def text_on_board(
 
     Parameters
     ----------
-    model, cache, bits : of :func:`carrysave.compiler.decoder.folder.compile_file`.
+    model, cache, bits : of :func:`carrysave.compiler.decoder.program_folder.compile_file`.
     design : the board's co-processor.
 
     Raises

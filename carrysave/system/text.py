@@ -34,7 +34,8 @@ def text_program(
 
     Parameters
     ----------
-    model, cache, bits : of :func:`carrysave.compiler.decoder.folder.compile_file`; or a folder.
+    model, cache, bits : of :func:`carrysave.compiler.decoder.program_folder.compile_file`; or a
+        folder.
     most : bytes of the memory.
 
     Raises

@@ -115,7 +115,7 @@ class Decoder(Blocks):
             scores[..., tokens > places[chunk, None]] = -np.inf
             if layer.window:
                 scores[..., tokens <= places[chunk, None] - layer.window] = -np.inf
-            made[:, :, chunk] = self._values(number, units.probabilities(scores))
+            made[:, :, chunk] = self._values(number, units.probabilities(scores, self.cache))
         return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
 
     def _heads(self, x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:

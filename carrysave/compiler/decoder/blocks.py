@@ -8,7 +8,7 @@ import numpy as np
 
 from carrysave.compiler.decoder.experts import routed
 from carrysave.compiler.decoder.units import GOLDEN, Units, times
-from carrysave.compiler.front.decoder import Layer, Model
+from carrysave.compiler.front.decoder import MOST_TOKENS, Layer, Model
 from carrysave.errors import UsageError
 from golden.lut.grouped import FastWeights
 
@@ -27,7 +27,7 @@ class Blocks(ABC):
     Parameters
     ----------
     model : weights.
-    cache : tokens that are taken at most, 1..4096, and at most the model's context.
+    cache : tokens that are taken at most, 1..131072, and at most the model's context.
     units : how steps are computed, golden's or others to compare with.
     """
 
@@ -35,7 +35,7 @@ class Blocks(ABC):
     """The mixer's last matrix."""
 
     def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
-        most = min(4096, model.shape.context)
+        most = min(MOST_TOKENS, model.shape.context)
         if not 1 <= cache <= most:
             raise UsageError(f"cache must be 1..{most} tokens, not {cache}")
         self.model = model

@@ -15,8 +15,8 @@ from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
 from carrysave.compiler.decoder.row_gates import ROWS
-from carrysave.compiler.decoder.units import GROUP, VECTOR
-from carrysave.compiler.front.decoder import FEED, Model
+from carrysave.compiler.decoder.units import GROUP, VECTOR, unit_for
+from carrysave.compiler.front.decoder import FEED, MOST_TOKENS, Model
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.image import Image
@@ -42,23 +42,29 @@ LOGITS = "logits"
 """Output of the program."""
 
 
-def needed_parameters(*, blend: bool = False) -> dict[str, str]:
+def needed_parameters(*, cache: int = VECTOR.length, blend: bool = False) -> dict[str, str]:
     """Return the parameters of a co-processor that a program needs: the vector unit.
 
-    With blends, it makes the gates of recurrent states, too.
+    Its rows have as many scores as a cache has tokens. With blends, it makes the gates of recurrent
+    states, too.
     """
-    facts = ",".join(f"{name}={value}" for name, value in vars(ROWS if blend else VECTOR).items())
+    unit = replace(ROWS if blend else VECTOR, length=unit_for(cache).length)
+    facts = ",".join(f"{name}={value}" for name, value in vars(unit).items())
     return {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
 
 
-def block_of(parameters: Mapping[str, str]) -> Design:
-    """Return a co-processor with the vector unit, and other parameters as given."""
-    needed = needed_parameters(blend=parameters.get("blend") == "true")
+def block_of(parameters: Mapping[str, str], cache: int = VECTOR.length) -> Design:
+    """Return a co-processor with the vector unit for a cache, and other parameters as given."""
+    needed = needed_parameters(cache=cache, blend=parameters.get("blend") == "true")
     return Design.parse("coprocessor", {**needed, **parameters})
 
 
 def core_block(
-    core: str, parameters: Mapping[str, str], bits: int = 4, weights: int | str = 8
+    core: str,
+    parameters: Mapping[str, str],
+    bits: int = 4,
+    weights: int | str = 8,
+    cache: int = VECTOR.length,
 ) -> Design:
     """Return a co-processor with a core and the vector unit, and other parameters as given.
 
@@ -68,6 +74,7 @@ def core_block(
     parameters : of the co-processor, the engine too.
     bits : of a weight, unless the core has a width of its own.
     weights : how matrices of floats were rounded: of NF4 an int8 array has codes in memory.
+    cache : tokens that are taken at most.
     """
     check_choice("core", core, tuple(CORES))
     engine = {"engine": CORES[core].replace("{bits}", str(bits))}
@@ -76,7 +83,7 @@ def core_block(
         more["trits"] = "true"
     if core == "int8" and "engine" not in parameters and weights == NF4:
         more["codebook"] = NF4
-    return block_of({**engine, **more, **parameters})
+    return block_of({**engine, **more, **parameters}, cache)
 
 
 def lists_for(model: Model, core: str) -> dict[str, str]:
@@ -108,7 +115,7 @@ def compile_decoder(
     ValueError
         Another co-processor, or one whose largest K or rows are too small.
     """
-    most = min(4096, model.shape.context)
+    most = min(MOST_TOKENS, model.shape.context)
     if not 1 <= cache <= most:
         raise refusal("cache", f"1..{most} tokens", str(cache))
     _check(model, target, cache)
@@ -152,8 +159,10 @@ def _check(model: Model, target: Target, cache: int) -> None:
         wrong.append(f"engine must have sums of {bits} bits in memory, not {info.sums.bits}")
     if target.mode.k_max < longest:
         wrong.append(f"K must be 1..{target.mode.k_max}, the engine's k_max, not {longest}")
-    if unit is None or replace(unit, lanes=VECTOR.lanes) not in (VECTOR, ROWS):
-        facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
+    needed = unit_for(cache)
+    gates = replace(needed, operations=ROWS.operations)
+    if unit is None or replace(unit, lanes=VECTOR.lanes) not in (needed, gates):
+        facts = ",".join(f"{name}={value}" for name, value in vars(needed).items())
         wrong.append(f"vector must be vector_unit({facts}), but for lanes, not {unit}")
     elif target.spec.sizes:
         wrong.append("requantise must be false: jobs of the vector unit have codes of 2 bytes")

@@ -72,7 +72,7 @@ def simulated(
     bits = model.weight_format[0] if model.weight_format else 4
     try:
         every = {**lists_for(model, options.core), **parameters}
-        target = Target(core_block(options.core, every, bits, options.weights))
+        target = Target(core_block(options.core, every, bits, options.weights, most))
         if reason := why_dense(target):
             note(reason)
         program = compile_decoder(model, target, cache=most, bits=options.kv)

@@ -10,6 +10,7 @@ from carrysave.compiler.decoder.compile import LOGITS, ProgramDecoder, compile_d
 from carrysave.compiler.decoder.cores import NF4
 from carrysave.compiler.decoder.folder import load_model, stored_vocabulary
 from carrysave.compiler.decoder.skip import with_skips
+from carrysave.compiler.decoder.units import VECTOR
 from carrysave.compiler.front.decoder import CACHE_BITS
 from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.compiler.front.text import Characters
@@ -27,7 +28,17 @@ from carrysave.compiler.target.target import Target
 from carrysave.errors import needs, refusal
 from hw.emit.user_files import FileError, parsing
 
-__all__ = ["compile_file", "load_program", "words_of"]
+__all__ = ["compile_file", "load_program", "tokens_of", "words_of"]
+
+
+def tokens_of(path: Path, cache: int) -> int:
+    """Return how many tokens a cache of a model's file has: at most the model's context.
+
+    Of few tokens, for which any vector unit is long enough, the file is not asked.
+    """
+    if cache <= VECTOR.length:
+        return cache
+    return min(cache, load_model(path).model.shape.context)
 
 
 def compile_file(

@@ -13,6 +13,7 @@ __all__ = [
     "CACHE_BITS",
     "FEED",
     "FORMS",
+    "MOST_TOKENS",
     "Experts",
     "Layer",
     "Model",
@@ -29,6 +30,8 @@ FORMS = {
 """What mixes tokens, and its matrices."""
 FEED = ("ffn_gate", "ffn_up", "ffn_down")
 """Matrices of the feed-forward."""
+MOST_TOKENS = 1 << 17
+"""Of a cache: rows of scores of as many keys are those that arithmetic has."""
 CACHE_BITS = (8, 4)
 """Of a key or value in the cache."""
 ACTIVATIONS = ("silu", "gelu", "relu2")
