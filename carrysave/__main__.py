@@ -17,8 +17,9 @@ class _Interruption(KeyboardInterrupt):
 
 def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 usage, 128 + n ended by signal n."""
-    # By default idle threads of numpy's BLAS spin for 2^26 cycles: as much time as all the rest.
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "12")
+    # Golden's products are of groups, too small for several threads: these wait for each other, and
+    # longer than all the rest takes if others use the processor, too. Jobs are processes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     ended_by = [signal.SIGINT]
     kill_all: Callable[[], bool] = bool  # of what has not started yet
 

@@ -15,7 +15,7 @@ from carrysave.compiler.decoder.perplexity import PerplexityRequest, measured
 from carrysave.compiler.decoder.summary import lines
 from carrysave.compiler.decoder.view import show, show_perplexity
 from carrysave.compiler.decoder.write import WriteRequest, write
-from carrysave.compiler.program.read import is_program
+from carrysave.compiler.program.names import is_program
 from carrysave.errors import UsageError
 from carrysave.keywords import differing
 from carrysave.progress import Steps

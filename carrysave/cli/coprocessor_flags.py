@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Sets, output_folder, settings
 from carrysave.compiler.target.memory import LEGAL, memory_of
-from carrysave.compiler.target.target import Target
 from carrysave.errors import UsageError, option_of
-from hw.catalog import Design
+
+if TYPE_CHECKING:
+    from carrysave.compiler.target.target import Target
 
 __all__ = ["DEFAULT_BLOCK", "Block", "MemoryName", "check_left_out", "target_of"]
 
@@ -44,8 +45,12 @@ class Block:
         return output_folder(self.output)
 
 
-def target_of(parameters: Mapping[str, str], memory: str | None) -> Target:
+def target_of(parameters: Mapping[str, str], memory: str | None) -> "Target":
     """Return the co-processor that parameters choose, with its memory; None: nothing is known."""
+    # Slow to load, and not needed for an answer in golden.
+    from carrysave.compiler.target.target import Target
+    from hw.catalog import Design
+
     timing = None if memory is None else memory_of(memory)
     return Target(Design.parse("coprocessor", parameters), timing=timing).checked()
 

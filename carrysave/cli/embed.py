@@ -14,7 +14,7 @@ from carrysave.cli.options import Json, errors, print_outcome
 from carrysave.compiler.encoder import command, view
 from carrysave.compiler.encoder.folder import embed_by_program
 from carrysave.compiler.encoder.request import EmbedOptions, EmbedRequest, parameters
-from carrysave.compiler.program.read import is_program
+from carrysave.compiler.program.names import is_program
 from carrysave.keywords import differing
 from carrysave.progress import Steps
 from hw.catalog import Design

@@ -20,7 +20,7 @@ from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, MemoryName, ch
 from carrysave.cli.defaults import Hidden, defaults
 from carrysave.cli.options import TABLES, View, check_page, errors, print_outcome
 from carrysave.cli.reading import BY_THE_MODEL, Reading
-from carrysave.compiler.program.read import is_program
+from carrysave.compiler.program.names import is_program
 from carrysave.compiler.run.outputs import folder_name
 from carrysave.errors import UsageError
 from carrysave.keywords import differing

@@ -118,10 +118,11 @@ def text_program(
     timing = None if memory is None else memory_of(memory)
     if is_decoder(model):
         from carrysave.compiler.decoder.compile import block_of
-        from carrysave.compiler.decoder.folder import compile_file
+        from carrysave.compiler.decoder.program_folder import compile_file, tokens_of
         from carrysave.compiler.target.target import Target
 
-        target = Target(block_of(parameters), timing=timing)
+        tokens = tokens_of(model, options.cache_)
+        target = Target(block_of(parameters, tokens), timing=timing)
         program, more = compile_file(
             model,
             target,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from carrysave.boards.board import Board
-from carrysave.compiler.decoder.folder import compile_file
+from carrysave.compiler.decoder.program_folder import compile_file
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
 from carrysave.system.board_network import check_room, target_of
@@ -21,7 +21,7 @@ def text_on_board(
 
     Parameters
     ----------
-    model, cache, bits : of :func:`carrysave.compiler.decoder.folder.compile_file`.
+    model, cache, bits : of :func:`carrysave.compiler.decoder.program_folder.compile_file`.
     design : the board's co-processor.
 
     Raises

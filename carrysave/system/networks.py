@@ -14,9 +14,10 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.floats import Floats
+from carrysave.compiler.program.names import is_program
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.read import is_program, read
+from carrysave.compiler.program.read import read
 from carrysave.compiler.program.reasons import between, check_target
 from carrysave.compiler.run.stored import batches
 from carrysave.compiler.target.target import Target

@@ -7,10 +7,11 @@ from pathlib import Path
 from carrysave.compiler.decoder.answer import Answer
 from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.compile import ProgramDecoder, needed_parameters
-from carrysave.compiler.decoder.folder import compile_file, words_of
+from carrysave.compiler.decoder.program_folder import compile_file, words_of
 from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.names import is_program
 from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.read import is_program, read
+from carrysave.compiler.program.read import read
 from carrysave.compiler.program.write import write
 from carrysave.compiler.run.network import by_golden
 from carrysave.compiler.target.target import Target
@@ -33,7 +34,8 @@ def text_program(
 
     Parameters
     ----------
-    model, cache, bits : of :func:`carrysave.compiler.decoder.folder.compile_file`; or a folder.
+    model, cache, bits : of :func:`carrysave.compiler.decoder.program_folder.compile_file`; or a
+        folder.
     most : bytes of the memory.
 
     Raises

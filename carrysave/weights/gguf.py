@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.weights.file_part import FilePart, stamp_of
 from carrysave.weights.gguf_tensor import KINDS, OTHERS, GgufTensor, bytes_of
 from hw.emit import user_files
 from hw.emit.user_files import TENSORS, FileError, shown
@@ -30,6 +31,8 @@ _NUMBERS = {
 }
 _STRING, _ARRAY = 8, 9
 _MOST_AXES = 4
+_PIECE = 1 << 20
+"""Bytes of the header that are read at once."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,7 +51,7 @@ class GgufFile:
 
 
 def read_gguf(path: Path) -> GgufFile:
-    """Read a file whole; its tensors are views of its bytes.
+    """Read what a file says; bytes of its tensors are read when they are needed.
 
     Raises
     ------
@@ -58,11 +61,9 @@ def read_gguf(path: Path) -> GgufFile:
         As :func:`hw.emit.user_files.read`; or if it is no GGUF of version 2 or 3 in little endian,
         ends too early, or has tensors that are not within it.
     """
-    data = user_files.read(path, TENSORS)
-    reader = _Reader(path, data)
-    if data[:4] != _MAGIC:
+    reader = _Reader(path)
+    if reader.size < len(_MAGIC) or reader.take(len(_MAGIC)) != _MAGIC:
         raise FileError(path, "must be a GGUF file, which begins with 'GGUF'")
-    reader.at = 4
     version = reader.number("<u4")
     if version not in _VERSIONS:
         raise FileError(path, f"version must be 2 or 3, little endian, not {version}")
@@ -82,19 +83,15 @@ def read_gguf(path: Path) -> GgufFile:
     for name, shape, number, offset in infos:
         if name in by_name:
             raise FileError(path, "must be there once, not twice", f"tensor '{shown(name)}'")
-        by_name[name] = _tensor(path, data, name, shape, number, (start, offset, alignment))
+        by_name[name] = _tensor(reader.file, name, shape, number, (start, offset, alignment))
     return GgufFile(path=path, facts=metadata, tensors=by_name)
 
 
 def _tensor(
-    path: Path,
-    data: bytes,
-    name: str,
-    shape: tuple[int, ...],
-    number: int,
-    where: tuple[int, int, int],
+    file: FilePart, name: str, shape: tuple[int, ...], number: int, where: tuple[int, int, int]
 ) -> GgufTensor:
     """Return a tensor of the file's bytes, which must all be there."""
+    path = file.path
     what = f"tensor '{shown(name)}'"
     kind = KINDS.get(number)
     if kind is None:
@@ -106,32 +103,40 @@ def _tensor(
     except ValueError as error:
         raise FileError(path, error, what) from None
     start, offset, alignment = where
-    here = len(data) - start - offset
+    here = len(file) - start - offset
     if offset % alignment or here < wanted:
         raise FileError(
             path,
             f"must be {wanted:,} bytes from a multiple of {alignment} on, within the file, "
-            f"not from {offset:,} of {max(len(data) - start, 0):,}",
+            f"not from {offset:,} of {max(len(file) - start, 0):,}",
             what,
         )
-    view = memoryview(data)[start + offset : start + offset + wanted]
-    return GgufTensor(name=name, shape=shape, kind=kind, data=view)
+    part = file[start + offset : start + offset + wanted]
+    return GgufTensor(name=name, shape=shape, kind=kind, data=part)
 
 
 class _Reader:
-    """Takes one thing after the other."""
+    """Takes one thing after the other, and reads of the file what that takes."""
 
-    def __init__(self, path: Path, data: bytes):
+    def __init__(self, path: Path):
         self.path = path
-        self.data = data
+        self.size = user_files.part(path, 0, None, TENSORS)
+        self.file = FilePart(
+            path=path, start=0, size=self.size, stamp=stamp_of(path), limit=TENSORS
+        )
         self.at = 0
+        self._data, self._first = b"", 0
 
     def take(self, size: int) -> bytes:
         """Return the next bytes."""
-        if size > len(self.data) - self.at:
+        if size > self.size - self.at:
             raise FileError(self.path, f"ends too early: {size:,} bytes are wanted at {self.at:,}")
+        first = self.at - self._first
+        if first + size > len(self._data):
+            self._first, first = self.at, 0
+            self._data = bytes(self.file[self.at : self.at + max(size, _PIECE)].read())
         self.at += size
-        return self.data[self.at - size : self.at]
+        return self._data[first : first + size]
 
     def number(self, dtype: str) -> Any:
         """Return a number."""
@@ -140,7 +145,7 @@ class _Reader:
     def count(self, least: int) -> int:
         """Return a number of things, each of so many bytes at least, all still in the file."""
         count = struct.unpack("<Q", self.take(8))[0]
-        if count * least > len(self.data) - self.at:
+        if count * least > self.size - self.at:
             raise FileError(self.path, f"ends too early: {count:,} items from {self.at:,} on")
         return count
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from carrysave.errors import UsageError
+from carrysave.weights.file_part import FilePart
 from carrysave.weights.ggml_codes import LAYOUTS, PLAIN, codes_of, dequantised
 from carrysave.weights.grouped import grouped_weights
 from golden.formats.names import minifloat
@@ -50,13 +51,13 @@ class GgufTensor:
     name : of it, as in ``blk.0.attn_q.weight``.
     shape : outputs x inputs of a matrix, so that the last axis lies together in the file.
     kind : one of :data:`KINDS`.
-    data : its bytes.
+    data : its bytes, or where they are.
     """
 
     name: str
     shape: tuple[int, ...]
     kind: str
-    data: memoryview
+    data: memoryview | FilePart
 
     @property
     def grouped(self) -> bool:
@@ -84,7 +85,7 @@ class GgufTensor:
             return trits.astype(np.float32) * scale
         if self.kind in _FLOATS:
             _, dtype, form = _FLOATS[self.kind]
-            array = np.frombuffer(self.data, dtype)
+            array = np.frombuffer(self._bytes(), dtype)
             if self.kind == "F32":
                 return array.view("<f4").astype(np.float32)
             return minifloat(form).to_float(array.astype(np.int64)).astype(np.float32)
@@ -131,12 +132,20 @@ class GgufTensor:
         """Return a range along the first axis."""
         whole, more = self.data, memoryview(b"")
         if self.kind == _TRITS:
-            whole, more = self.data[:-_TRITS_END], self.data[-_TRITS_END:]
+            whole = self._bytes()
+            whole, more = whole[:-_TRITS_END], whole[-_TRITS_END:]
         size = len(whole) // self.shape[0]
         data = whole[first * size : last * size]
         if more:
             data = memoryview(bytes(data) + bytes(more))
         return replace(self, shape=(last - first, *self.shape[1:]), data=data)
+
+    def loaded(self) -> "GgufTensor":
+        """Return the same with its bytes in memory, whatever becomes of the file."""
+        return replace(self, data=self._bytes())
+
+    def _bytes(self) -> memoryview:
+        return self.data.read() if isinstance(self.data, FilePart) else self.data
 
     def reshaped(self, shape: tuple[int, ...]) -> "GgufTensor":
         """Return the same with other axes but the last."""
@@ -161,16 +170,17 @@ class GgufTensor:
         )
 
     def _blocks(self, size: int) -> np.ndarray:
-        return np.frombuffer(self.data, np.uint8).reshape(-1, size)
+        return np.frombuffer(self._bytes(), np.uint8).reshape(-1, size)
 
     def _trits(self) -> tuple[np.ndarray, np.float32]:
         """Return trits, in the file's order, and the scale of them all."""
         count = math.prod(self.shape) // 4
-        packed = np.frombuffer(self.data, np.uint8)[:count].reshape(-1, 1, _TRITS_BLOCK // 4)
+        data = self._bytes()
+        packed = np.frombuffer(data, np.uint8)[:count].reshape(-1, 1, _TRITS_BLOCK // 4)
         codes = packed >> np.array([6, 4, 2, 0], np.uint8)[:, None] & 3
         if codes.max(initial=0) > 2:
             raise UsageError("codes of I2_S must be 0..2, not 3")
-        scale = np.frombuffer(self.data, "<f4", 1, count)[0]
+        scale = np.frombuffer(data, "<f4", 1, count)[0]
         return codes.reshape(-1).astype(np.int64) - 1, scale
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int]:

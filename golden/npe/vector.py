@@ -42,6 +42,8 @@ SCALED = (*GATES, *PAIRS, "scale", "divide")
 """Operations whose rows say how they are requantised."""
 SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
 """Passes over a row before that which makes its codes, if any."""
+_INT64 = 62
+"""The greatest exponent of a power of two of int64."""
 _LOG2_E = 6196328019
 """log2(e) * 2^32."""
 
@@ -69,7 +71,7 @@ class VectorUnitSpec:
     )
     lanes: int = parameter(Integer("codes per beat", 8, 1, 64, "lanes"))
     width: int = parameter(Integer("bits of a value, two's complement", 8, 4, 16, "bits"))
-    length: int = parameter(Integer("maximum values in a row", 4096, 1, 4096, "values"))
+    length: int = parameter(Integer("maximum values in a row", 4096, 1, 1 << 17, "values"))
     scale_width: int = parameter(
         Integer("softmax takes values in units of 2^-scale_width", 4, 0, 8, "bits")
     )
@@ -338,13 +340,22 @@ def softmax(spec: VectorUnitSpec, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     total = (mantissa << top - spec.scale_width - 1 >> whole).sum(axis=-1, keepdims=True)
     octaves: np.ndarray = bit_length(total - 1 >> top)
     digits = octaves + spec.reciprocal_width - spec.signed - 1
-    factor = (np.int64(1) << top + digits) // total
+    factor = _quotients(top + digits, total)
     products = (mantissa * factor << spec.carry_width - spec.scale_width - 5) >> whole
     half = 1 << spec.carry_width - 1
     prefix = np.asarray(np.cumsum(products, axis=-1), dtype=np.int64)
     rounded = np.right_shift(prefix + half, spec.carry_width)
     codes = np.minimum(np.diff(rounded, axis=-1, prepend=0), spec.out_format.high)
     return codes, octaves[..., 0] + spec.magnitude_width - 1
+
+
+def _quotients(powers: np.ndarray, divisors: np.ndarray) -> np.ndarray:
+    """Divide powers of two, rounded down; quotients have 62 bits at most, powers may have more."""
+    large = powers > _INT64
+    made = (np.int64(1) << np.where(large, 0, powers)) // divisors
+    for place in zip(*np.nonzero(large), strict=True):
+        made[place] = (1 << int(powers[place])) // int(divisors[place])
+    return np.asarray(made)
 
 
 def narrowed(

@@ -34,7 +34,8 @@ def _capped(x: np.ndarray, cap: float) -> np.ndarray:
     return (elementary.tanh(x.astype(np.float64) / cap) * cap).astype(x.dtype)
 
 
-def _probabilities(scores: np.ndarray) -> np.ndarray:
+def _probabilities(scores: np.ndarray, tokens: int) -> np.ndarray:
+    del tokens
     shares = exp(scores - scores.max(axis=-1, keepdims=True))
     return shares / shares.sum(axis=-1, keepdims=True)
 

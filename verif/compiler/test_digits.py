@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from carrysave.compiler.decoder.compile import CORES, core_block
+from carrysave.compiler.decoder.compile import core_block
+from carrysave.compiler.decoder.cores import CORES
 from carrysave.compiler.program.digits import digits, packed, weight_range
 from carrysave.compiler.target.target import Target
 from golden.lut.trits import unpack_trits

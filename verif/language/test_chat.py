@@ -228,7 +228,7 @@ def test_chat_refuses_in_one_line(run: Run, tmp_path: Path) -> None:
         (("m.gguf", "--cache", "5"), "--prompt must be 1..4 tokens, so that the cache of 5 holds"),
         (("m.gguf", "--tokens", "0"), "--tokens must be 1 or more, not 0"),
         (("m.gguf", "--kv", "5"), "--kv must be 8 or 4 bits, not 5"),
-        (("m.gguf", "--cache", "5000"), "--cache must be 1..4096 tokens, not 5000"),
+        (("m.gguf", "--cache", "131073"), "--cache must be 1..131072 tokens, not 131073"),
         (("words.gguf",), f"vocabulary must be of the model's {len(TOKENS)} tokens, not 261"),
         (("pre.gguf",), "not ('gpt2', 'falcon')"),
         (("kind.gguf",), "architecture must be one of llama, qwen2, "),

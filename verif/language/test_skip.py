@@ -9,7 +9,8 @@ import pytest
 
 from carrysave.compiler.decoder.chat_options import ChatOptions
 from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile_decoder
-from carrysave.compiler.decoder.folder import compile_file, load_model
+from carrysave.compiler.decoder.folder import load_model
+from carrysave.compiler.decoder.program_folder import compile_file
 from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.decoder.skip import Skipped, skipping, with_skips
 from carrysave.compiler.decoder.summary import lines, summary

@@ -90,6 +90,23 @@ def test_vector_unit_rtl_takes_rows_after_any_gap(
 
 
 @pytest.mark.prove
+def test_vector_unit_rtl_of_a_long_context_matches_golden(tmp_path: Path) -> None:
+    """Rows of more than 4,096 scores, as of a cache of so many tokens."""
+    parameters = {
+        "operations": "softmax,rms_norm",
+        "lanes": 8,
+        "width": 16,
+        "length": 8192,
+        "scale_width": 8,
+        "out_width": 15,
+        "signed": True,
+        "norm_fraction": 8,
+    }
+    result = verify(Design("vector_unit", parameters), directory=tmp_path)
+    assert result.ok, result
+
+
+@pytest.mark.prove
 def test_vector_unit_rtl_with_tables_matches_golden(tmp_path: Path) -> None:
     parameters = {"lanes": 3, "exponential": "table", "adder": "operator"}
     result = verify(Design("vector_unit", parameters), directory=tmp_path)

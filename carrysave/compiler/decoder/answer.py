@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.chat_options import ChatOptions
-from carrysave.compiler.decoder.compile import ProgramDecoder
 from carrysave.compiler.decoder.sampling import chosen
 from carrysave.compiler.decoder.state import Stopped
+
+if TYPE_CHECKING:
+    from carrysave.compiler.decoder.compile import ProgramDecoder
 
 __all__ = ["Answer", "behind"]
 
@@ -34,7 +37,7 @@ class Answer:
 
     def __init__(
         self,
-        decoder: Blocks | ProgramDecoder,
+        decoder: "Blocks | ProgramDecoder",
         tokens: list[int],
         options: ChatOptions,
         ends: frozenset[int],
@@ -54,7 +57,7 @@ class Answer:
             if decoder.length + len(fresh) > decoder.cache:
                 self.ended = "cache"
                 return
-            number = chosen(self._options, decoder.step(fresh)[-1], tokens)
+            number = chosen(self._options, decoder.step(fresh, last=True)[-1], tokens)
             self.seconds.append(self._now())
             tokens.append(number)
             if number in self._ends:

@@ -19,6 +19,9 @@ from carrysave.errors import UsageError
 
 __all__ = ["Decoder"]
 
+_FIRST = 128
+"""Tokens for which there is room at first."""
+
 
 class Decoder(Blocks):
     """A decoder that mixes tokens by attention, with a cache of keys and values.
@@ -48,25 +51,39 @@ class Decoder(Blocks):
                 f"heads must be of 32, 64, ... values for a cache of 4 bits, not {size}"
             )
         self.bits = bits
-        shape = (model.shape.layers, 2, model.shape.shared, cache)
+        shape = (model.shape.layers, 2, model.shape.shared, 0)
         blocks = 1 if bits == 8 else model.shape.head // GROUP
-        self._codes = np.zeros((*shape, model.shape.head))
+        kind = units.cached(np.zeros((1, model.shape.head)), bits, GROUP)[0].dtype
+        self._codes = np.zeros((*shape, model.shape.head), kind)
         self._steps, self._offsets = np.zeros((2, *shape, blocks))
-        self._turns = {
-            rope: turns(np.arange(cache), rope.frequencies, rope.factor)
-            for rope in {layer.rope for layer in model.layers}
-            if rope is not None
-        }
+        ropes = {layer.rope for layer in model.layers if layer.rope is not None}
+        self._turns = {rope: np.zeros((2, 0, len(rope.frequencies)), np.float32) for rope in ropes}
         self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
     def left(self, length: int) -> dict[str, np.ndarray]:
         """Return codes, steps and offsets of keys and values, and what keys are less."""
+        self._make_room(length)
         every = {"codes": self._codes, "steps": self._steps, "offsets": self._offsets}
         rows = {name: array[:, :, :, :length] for name, array in every.items()}
         return {**rows, "common": self._common}
 
+    def _make_room(self, length: int) -> None:
+        """Take memory for so many tokens: twice as much as before at least, up to the cache's."""
+        there = self._codes.shape[3]
+        if length <= there:
+            return
+        more = min(max(length, 2 * there, _FIRST), self.cache) - there
+        for name in ("_codes", "_steps", "_offsets"):
+            whole = np.pad(getattr(self, name), [(0, 0)] * 3 + [(0, more), (0, 0)])
+            setattr(self, name, whole)
+        places = np.arange(there, there + more)
+        for rope, known in self._turns.items():
+            fresh = turns(places, rope.frequencies, rope.factor)
+            self._turns[rope] = np.concatenate([known, fresh], axis=1)
+
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
         shape, count, units = self.model.shape, len(h), self.units
+        self._make_room(self.length + count)
         q, k, v = self._products(layer, h, "attn_q", "attn_k", "attn_v")
         q, k = self._heads(q, layer.query_gain), self._heads(k, layer.key_gain)
         v = self._heads(v, None)
@@ -98,7 +115,7 @@ class Decoder(Blocks):
             scores[..., tokens > places[chunk, None]] = -np.inf
             if layer.window:
                 scores[..., tokens <= places[chunk, None] - layer.window] = -np.inf
-            made[:, :, chunk] = self._values(number, units.probabilities(scores))
+            made[:, :, chunk] = self._values(number, units.probabilities(scores, self.cache))
         return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
 
     def _heads(self, x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
@@ -130,7 +147,7 @@ class Decoder(Blocks):
         )
         scores = np.zeros((*queries.shape[:3], count))
         for block, (part, keys) in enumerate(parts):
-            sums = _product(part, keys[:, 0, 0].swapaxes(1, 2))
+            sums = _product(part, keys[:, 0, 0].astype(np.float64).swapaxes(1, 2))
             scores += sums * steps[..., block]
             scores += part.sum(axis=-1, keepdims=True) * offsets[..., block]
         return scores
@@ -145,7 +162,7 @@ class Decoder(Blocks):
         for block, values in enumerate(np.split(codes, steps.shape[-1], axis=-1)):
             weighted = shares * steps[:, None, None, :, block]
             codes_of_shares, powers = self.units.aligned(weighted, SHARE_BITS, count)
-            sums = _product(codes_of_shares.astype(np.float64), values)
+            sums = _product(codes_of_shares.astype(np.float64), values.astype(np.float64))
             # One after the other, as other processors add them.
             rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)

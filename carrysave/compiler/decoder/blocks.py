@@ -8,7 +8,7 @@ import numpy as np
 
 from carrysave.compiler.decoder.experts import routed
 from carrysave.compiler.decoder.units import GOLDEN, Units, times
-from carrysave.compiler.front.decoder import Layer, Model
+from carrysave.compiler.front.decoder import MOST_TOKENS, Layer, Model
 from carrysave.errors import UsageError
 from golden.lut.grouped import FastWeights
 
@@ -27,7 +27,7 @@ class Blocks(ABC):
     Parameters
     ----------
     model : weights.
-    cache : tokens that are taken at most, 1..4096, and at most the model's context.
+    cache : tokens that are taken at most, 1..131072, and at most the model's context.
     units : how steps are computed, golden's or others to compare with.
     """
 
@@ -35,7 +35,7 @@ class Blocks(ABC):
     """The mixer's last matrix."""
 
     def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
-        most = min(4096, model.shape.context)
+        most = min(MOST_TOKENS, model.shape.context)
         if not 1 <= cache <= most:
             raise UsageError(f"cache must be 1..{most} tokens, not {cache}")
         self.model = model
@@ -43,8 +43,8 @@ class Blocks(ABC):
         self.units = units
         self.length = 0
 
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Append tokens; return the logits after each, float32, tokens x words."""
+    def step(self, tokens: np.ndarray, *, last: bool = False) -> np.ndarray:
+        """Append tokens; return the logits after each, or the last one, float32, tokens x words."""
         count = len(tokens)
         check_room(count, self.length, self.cache)
         shape, units = self.model.shape, self.units
@@ -57,6 +57,7 @@ class Blocks(ABC):
             y = self._fed(layer, self._normed(x, layer.feed_gain))
             x = x + times(self._normed(y, layer.fed_gain), shape.residual_scale)
         self.length += count
+        x = x[-1:] if last else x
         (logits,) = self._of(self._normed(x, self.model.gain), [self.model.head])
         logits = times(logits, shape.logit_scale)
         return units.capped(logits, shape.logit_cap) if shape.logit_cap else logits

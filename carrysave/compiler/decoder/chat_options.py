@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrysave.compiler.decoder.compile import CORES
+from carrysave.compiler.decoder.cores import CORES
 from carrysave.compiler.decoder.sampling import Sampling
-from carrysave.compiler.front.decoder import CACHE_BITS
+from carrysave.compiler.front.decoder import CACHE_BITS, MOST_TOKENS
 from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.keywords import Options
@@ -55,8 +55,9 @@ class ChatOptions(Sampling, Options):
             raise ArgumentError("{tokens} must be 1 or more, not {_given}", _given=self.tokens)
         if self.kv not in (None, *CACHE_BITS):
             raise ArgumentError("{kv} must be 8 or 4 bits, not {_given}", _given=self.kv)
-        if not 1 <= self.cache <= 4096:
-            raise ArgumentError("{cache} must be 1..4096 tokens, not {_given}", _given=self.cache)
+        if not 1 <= self.cache <= MOST_TOKENS:
+            text = f"{{cache}} must be 1..{MOST_TOKENS} tokens, not {{_given}}"
+            raise ArgumentError(text, _given=self.cache)
         check_choice("simulate", self.simulate, SIMULATIONS)
         check_choice("core", self.core, tuple(CORES))
         if self.weights not in (*range(2, 9), *BOOKS):

@@ -9,13 +9,14 @@ import numpy as np
 
 from carrysave.compiler.decoder.blocks import check_room
 from carrysave.compiler.decoder.caches import POSITION
+from carrysave.compiler.decoder.cores import CORES, NF4
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
 from carrysave.compiler.decoder.row_gates import ROWS
-from carrysave.compiler.decoder.units import GROUP, VECTOR
-from carrysave.compiler.front.decoder import FEED, Model
+from carrysave.compiler.decoder.units import GROUP, VECTOR, unit_for
+from carrysave.compiler.front.decoder import FEED, MOST_TOKENS, Model
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.image import Image
@@ -28,9 +29,7 @@ from carrysave.errors import check_choice, refusal
 from hw.catalog import Design
 
 __all__ = [
-    "CORES",
     "LOGITS",
-    "NF4",
     "ProgramDecoder",
     "block_of",
     "compile_decoder",
@@ -39,39 +38,33 @@ __all__ = [
     "needed_parameters",
 ]
 
-CORES: Mapping[str, str] = {
-    "lut_core": "lut_core(m=1,n=16,b_width={bits},group=2,lookups=4,folded=False,parallel=True)",
-    "blocks": "systolic_os(m=2,n=16,b_width={bits},target=ecp5)",
-    "int8": "systolic_os(m=2,n=16)",
-    "ternary_core": "ternary_core(m=1,n=16,k=20)",
-    "shift_add_core": "shift_add_core(m=1,n=16,b_width={bits},k=16)",
-}
-"""Tables of activations; multiplier blocks with several narrow products each; an int8 array;
-activations added, subtracted or skipped, by weights that are five to a byte in memory; and shifted
-copies of them, added."""
-NF4 = "nf4"
-"""A table of weights, and what it is called in a co-processor."""
 LOGITS = "logits"
 """Output of the program."""
 
 
-def needed_parameters(*, blend: bool = False) -> dict[str, str]:
+def needed_parameters(*, cache: int = VECTOR.length, blend: bool = False) -> dict[str, str]:
     """Return the parameters of a co-processor that a program needs: the vector unit.
 
-    With blends, it makes the gates of recurrent states, too.
+    Its rows have as many scores as a cache has tokens. With blends, it makes the gates of recurrent
+    states, too.
     """
-    facts = ",".join(f"{name}={value}" for name, value in vars(ROWS if blend else VECTOR).items())
+    unit = replace(ROWS if blend else VECTOR, length=unit_for(cache).length)
+    facts = ",".join(f"{name}={value}" for name, value in vars(unit).items())
     return {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
 
 
-def block_of(parameters: Mapping[str, str]) -> Design:
-    """Return a co-processor with the vector unit, and other parameters as given."""
-    needed = needed_parameters(blend=parameters.get("blend") == "true")
+def block_of(parameters: Mapping[str, str], cache: int = VECTOR.length) -> Design:
+    """Return a co-processor with the vector unit for a cache, and other parameters as given."""
+    needed = needed_parameters(cache=cache, blend=parameters.get("blend") == "true")
     return Design.parse("coprocessor", {**needed, **parameters})
 
 
 def core_block(
-    core: str, parameters: Mapping[str, str], bits: int = 4, weights: int | str = 8
+    core: str,
+    parameters: Mapping[str, str],
+    bits: int = 4,
+    weights: int | str = 8,
+    cache: int = VECTOR.length,
 ) -> Design:
     """Return a co-processor with a core and the vector unit, and other parameters as given.
 
@@ -81,6 +74,7 @@ def core_block(
     parameters : of the co-processor, the engine too.
     bits : of a weight, unless the core has a width of its own.
     weights : how matrices of floats were rounded: of NF4 an int8 array has codes in memory.
+    cache : tokens that are taken at most.
     """
     check_choice("core", core, tuple(CORES))
     engine = {"engine": CORES[core].replace("{bits}", str(bits))}
@@ -89,7 +83,7 @@ def core_block(
         more["trits"] = "true"
     if core == "int8" and "engine" not in parameters and weights == NF4:
         more["codebook"] = NF4
-    return block_of({**engine, **more, **parameters})
+    return block_of({**engine, **more, **parameters}, cache)
 
 
 def lists_for(model: Model, core: str) -> dict[str, str]:
@@ -121,7 +115,7 @@ def compile_decoder(
     ValueError
         Another co-processor, or one whose largest K or rows are too small.
     """
-    most = min(4096, model.shape.context)
+    most = min(MOST_TOKENS, model.shape.context)
     if not 1 <= cache <= most:
         raise refusal("cache", f"1..{most} tokens", str(cache))
     _check(model, target, cache)
@@ -165,8 +159,10 @@ def _check(model: Model, target: Target, cache: int) -> None:
         wrong.append(f"engine must have sums of {bits} bits in memory, not {info.sums.bits}")
     if target.mode.k_max < longest:
         wrong.append(f"K must be 1..{target.mode.k_max}, the engine's k_max, not {longest}")
-    if unit is None or replace(unit, lanes=VECTOR.lanes) not in (VECTOR, ROWS):
-        facts = ",".join(f"{name}={value}" for name, value in vars(VECTOR).items())
+    needed = unit_for(cache)
+    gates = replace(needed, operations=ROWS.operations)
+    if unit is None or replace(unit, lanes=VECTOR.lanes) not in (needed, gates):
+        facts = ",".join(f"{name}={value}" for name, value in vars(needed).items())
         wrong.append(f"vector must be vector_unit({facts}), but for lanes, not {unit}")
     elif target.spec.sizes:
         wrong.append("requantise must be false: jobs of the vector unit have codes of 2 bytes")
@@ -196,12 +192,12 @@ class ProgramDecoder:
         values = {TOKEN: token, POSITION: place}
         return {name: values[name] for name in self._known}
 
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Append tokens; return the logits after each, float32, tokens x words."""
+    def step(self, tokens: np.ndarray, *, last: bool = False) -> np.ndarray:
+        """Append tokens; return the logits after each, or the last one, float32, tokens x words."""
         check_room(len(tokens), self.length, self.cache)
         logits = []
         for token in tokens.tolist():
             self._run(self.parameters(token, self.length))
             self.length += 1
             logits.append(self.logits[0].copy())
-        return np.array(logits)
+        return np.array(logits[-1:] if last else logits)

@@ -6,11 +6,15 @@ import numpy as np
 
 from carrysave.compiler.decoder.matrix import F32, F64, I8, Matrix
 from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.embedding import Embedding
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Operation
 
 __all__ = ["embed", "is_tied"]
+
+_WORDS = 2048
+"""Whose rows are compared together."""
 
 
 def is_tied(model: Model) -> bool:
@@ -18,15 +22,13 @@ def is_tied(model: Model) -> bool:
     head, factor = model.head, np.float32(model.embedding_scale)
     if head.rows is not None:
         return False
-    for group, rows in enumerate(head.integers):
-        columns = rows * head.scales[group]
-        if head.offsets is not None:
-            columns += head.offsets[group]
-        first = group * head.group
-        part = model.embedding[:, first : first + head.group]
-        if not np.array_equal((columns * factor).T, part):
-            return False
-    return True
+    if isinstance(model.embedding, Embedding) and model.embedding.head is head:
+        return model.embedding.scale == factor
+    words = np.arange(head.shape[2])
+    return all(
+        np.array_equal(head.floats(some) * factor, model.embedding[some])
+        for some in np.array_split(words, -(-len(words) // _WORDS))
+    )
 
 
 def embed(to: Builder, x: Buffer, token: str, model: Model, head: Matrix) -> None:
@@ -42,14 +44,13 @@ def embed(to: Builder, x: Buffer, token: str, model: Model, head: Matrix) -> Non
     token : the parameter that chooses it.
     head : the matrix to the words.
     """
-    integers = head.weights.integers
-    small = integers.min() >= -128 and integers.max() <= 127
+    small = head.weights.least >= -128 and head.weights.most <= 127
     if not is_tied(model) or (head.codes.values is None and not small):
-        table = to.constant(model.embedding, F32)
+        table = to.constant(np.asarray(model.embedding), F32)
         to.floats(Operation.COPY, x, table.at(0, 1).moving(token, table.stride))
         return
     if head.codes.values is None:
-        table = to.constant(integers.reshape(x.columns, -1).T, I8)
+        table = to.constant(head.weights.integers.reshape(x.columns, -1).T, I8)
         to.floats(Operation.COPY, x, table.at(0, 1).moving(token, table.stride))
     else:
         (b,) = head.codes.parts

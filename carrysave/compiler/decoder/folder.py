@@ -1,35 +1,26 @@
-"""Language models and their vocabularies, from a model's file or a program's folder."""
+"""Language models and their vocabularies, from a model's file."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.decoder.compile import LOGITS, NF4, ProgramDecoder, compile_decoder
-from carrysave.compiler.decoder.skip import with_skips
+from carrysave.compiler.front.assembled import assembled
 from carrysave.compiler.front.checkpoint import load_checkpoint
-from carrysave.compiler.front.decoder import CACHE_BITS, Model
-from carrysave.compiler.front.gguf import ROUNDED_BITS, load_rounded
+from carrysave.compiler.front.decoder import Model
+from carrysave.compiler.front.gguf import ROUNDED_BITS, described
 from carrysave.compiler.front.text import Characters, load_text
 from carrysave.compiler.front.text_tokens import (
-    FILES,
     Vocabulary,
     files_of,
     vocabulary_of,
     vocabulary_of_folder,
 )
-from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.read import read
-from carrysave.compiler.program.write import MANIFEST
-from carrysave.compiler.run.network import Runner, by_golden
-from carrysave.compiler.target.target import Target
-from carrysave.errors import needs, refusal
+from carrysave.errors import needs
 from carrysave.weights.gguf import read_gguf
-from hw.emit.user_files import FileError, parsing
 
-__all__ = ["Loaded", "compile_file", "load_model", "load_program", "words_of"]
+__all__ = ["Loaded", "load_model", "stored_vocabulary"]
 
 _TOKENIZER = "tokenizer."
 
@@ -41,14 +32,12 @@ class Loaded:
     Members
     -------
     model, words : weights; and words to tokens, and back.
-    stored : what a program's folder has of the latter.
     rounded : for each kind of matrices in the file how many there are, and the largest error that
         their rounding made, relative to their values, as rms.
     """
 
     model: Model
     words: Vocabulary | Characters
-    stored: dict[str, Any]
     rounded: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
@@ -62,126 +51,29 @@ def load_model(path: Path, bits: int | str = ROUNDED_BITS) -> Loaded:
     """
     if path.suffix == ".npz":
         model, characters = load_text(path)
-        stored = {"characters": characters.characters}
-        return Loaded(model=model, words=characters, stored=stored)
+        return Loaded(model=model, words=characters)
     needs("tokenizers")
     if path.is_dir():
         model, rounded = load_checkpoint(path, bits)
-        files = files_of(path)
-        words = vocabulary_of_folder(path, files, model.shape.words)
-        return Loaded(model=model, words=words, stored={"files": files}, rounded=rounded)
+        words = vocabulary_of_folder(path, files_of(path), model.shape.words)
+        return Loaded(model=model, words=words, rounded=rounded)
     file = read_gguf(path)
-    model, rounded = load_rounded(file, bits)
-    facts = {
+    description, source = described(file, bits)
+    words = vocabulary_of(path, file.facts, description.shape.words)
+    # A file's list of words takes as much memory as the vocabulary: it goes before weights come.
+    del file
+    model = assembled(description, source, set())
+    return Loaded(model=model, words=words, rounded=source.rounded)
+
+
+def stored_vocabulary(path: Path) -> dict[str, Any]:
+    """Return what a program's folder has of a model's vocabulary; of :func:`load_model`'s path."""
+    if path.suffix == ".npz":
+        return {"characters": load_text(path)[1].characters}
+    if path.is_dir():
+        return {"files": files_of(path)}
+    return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in file.facts.items()
+        for name, value in read_gguf(path).facts.items()
         if name.startswith(_TOKENIZER)
     }
-    words = vocabulary_of(path, file.facts, model.shape.words)
-    return Loaded(model=model, words=words, stored=facts, rounded=rounded)
-
-
-def compile_file(
-    path: Path,
-    target: Target,
-    *,
-    cache: int,
-    bits: int | None,
-    skip: float = 0.0,
-    text: Path | None = None,
-) -> tuple[Program, dict[str, Any]]:
-    """Compile a model's file.
-
-    Parameters
-    ----------
-    path : of :func:`load_model`.
-    target : the co-processor.
-    cache, bits : of :func:`carrysave.compiler.decoder.compile.compile_decoder`; `cache` is at most
-        the model's context.
-    skip, text : of :func:`with_skips`: a share of inputs of feed-forwards counts as zero; rows of
-        weights are not read where the co-processor has lists.
-
-    Returns
-    -------
-    The program, and what its manifest has besides, for :func:`load_program`.
-    """
-    table = target.mode.expander.name == NF4
-    loaded = load_model(path, NF4 if table else ROUNDED_BITS)
-    model, vocabulary = loaded.model, loaded.stored
-    if bits is not None and model.form != "attention":
-        raise refusal("kv", "left out, as the model has no cache", str(bits))
-    if bits not in (None, *CACHE_BITS):
-        raise refusal("kv", "8 or 4 bits", str(bits))
-    if not 0 <= skip < 1:
-        raise refusal("skip", "0 or more, and below 1", str(skip))
-    model, _ = with_skips(model, loaded.words, skip, text)
-    most = min(cache, model.shape.context)
-    program = compile_decoder(model, target, cache=most, bits=bits)
-    return program, {"decoder": {"cache": most, "vocabulary": vocabulary}}
-
-
-def _on_golden(program: Program) -> tuple[np.ndarray, Runner]:
-    memory = program.memory
-    return memory, by_golden(program, memory)
-
-
-def load_program(
-    folder: Path, most: int, on: Callable[[Program], tuple[np.ndarray, Runner]] = _on_golden
-) -> tuple[ProgramDecoder, Vocabulary | Characters]:
-    """Read the program of a decoder.
-
-    Parameters
-    ----------
-    most : tokens that are taken, if the program can.
-    on : returns the memory of a program, and what runs it: golden by default.
-
-    Raises
-    ------
-    FileError
-        It is no decoder's.
-    """
-    program = read(folder)
-    cache, words = words_of(program, folder)
-    return ProgramDecoder(program, *on(program), min(cache, most)), words
-
-
-def words_of(program: Program, folder: Path) -> tuple[int, Vocabulary | Characters]:
-    """Return how many tokens the program of a decoder takes, and its vocabulary.
-
-    Parameters
-    ----------
-    folder : that it was read from, or the model's file, for errors.
-
-    Raises
-    ------
-    FileError
-        It is no decoder's.
-    """
-    path = folder / MANIFEST
-    with parsing(path, "decoder"):
-        facts_ = program.more["decoder"]
-        cache, vocabulary = int(facts_["cache"]), dict(facts_["vocabulary"])
-        _first, *_more = program.sections
-        count = program.results[LOGITS].columns
-    if "characters" in vocabulary:
-        with parsing(path, "characters"):
-            words: Vocabulary | Characters = Characters(str(vocabulary["characters"]))
-            size = len(vocabulary["characters"])
-    else:
-        needs("tokenizers")
-        size = count
-        if "files" in vocabulary:
-            with parsing(path, "files"):
-                files = {name: str(vocabulary["files"].get(name, "")) for name in FILES}
-            there = {name: text for name, text in files.items() if text}
-            words = vocabulary_of_folder(folder, there, size)
-        else:
-            numbers = ("token_type", "scores")
-            listed = {
-                name: np.array(value) if name.endswith(numbers) else value
-                for name, value in vocabulary.items()
-            }
-            words = vocabulary_of(path, listed, size)
-    if size != count:
-        raise FileError(path, f"vocabulary must be of {count} words, not {size}")
-    return cache, words

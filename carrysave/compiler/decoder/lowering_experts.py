@@ -45,7 +45,7 @@ def why_not(experts: Experts) -> str:
     """Return why experts cannot be in a program; empty: they can."""
     for name in FEED:
         first, *others = (one[name] for one in experts.each)
-        kinds = [(one.integers.shape, one.levels, one.offsets is None) for one in (first, *others)]
+        kinds = [(one.shape, one.levels, one.offsets is None) for one in (first, *others)]
         if len(set(kinds)) > 1 or any(one.rows is not None for one in (first, *others)):
             return "experts must be alike, with weights in the order of their inputs"
     return ""
@@ -117,7 +117,7 @@ def _take(to: Builder, name: str, every: Buffer, left: Buffer) -> Buffer:
 
 def _placed(to: Builder, each: Sequence[FastWeights], names: Sequence[str]) -> list[Matrix]:
     """Place a matrix of all experts, one behind the other; return that of each parameter."""
-    count, groups = len(each), len(each[0].integers)
+    count, groups = len(each), each[0].shape[0]
     codes = to.weights(np.concatenate([one.integers for one in each]).astype(np.int64))
     scales = to.constant(np.concatenate([one.scales for one in each]), Format.F16)
     offsets = None

@@ -56,7 +56,7 @@ def multiplied(
     ----------
     lists : of the places of each group that count; None: all do.
     """
-    (groups, size, columns), b = matrix.weights.integers.shape, matrix.codes
+    (groups, size, columns), b = matrix.weights.shape, matrix.codes
     sums = SUMS[to.image.target.info.sums.bits]
     whole = [to.array(sums, columns * b.beside, groups) for _ in b.parts]
     for c, part in zip(whole, b.parts, strict=True):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from carrysave import __version__, cache
-from carrysave.jobs.job import File
 from carrysave.weights import tensor_files
 from carrysave.weights.array_files import read_arrays
 from carrysave.weights.tensor_files import Tensor
@@ -63,6 +62,9 @@ def made_by(model: Path, bits: int, weights: int | str) -> dict[str, Any]:
     bits : of keys and values; 0: there are none.
     weights : bits to which floats are rounded, or a table.
     """
+    # Of no chat that is not left or resumed.
+    from carrysave.jobs.job import File
+
     files = [model]
     if model.is_dir():
         files = sorted(one for one in model.iterdir() if one.suffix in _SUFFIXES)

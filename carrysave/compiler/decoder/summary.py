@@ -1,5 +1,6 @@
 """What a language model takes of memory, and how fast that lets it be."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +60,7 @@ def summary(
     share = 0.0 if skipped is None else skipped.share
     token = whole - _unused(model) + cached - round(share * _feed_bytes(model))
     return {
-        "weights": sum(one.integers.size for one in every),
+        "weights": sum(math.prod(one.shape) for one in every),
         "weight_bytes": whole,
         "token_bytes": token,
         "skip": share,
@@ -98,7 +99,7 @@ def lines(facts: Mapping[str, Any]) -> list[str]:
 
 def _bytes(matrix: FastWeights) -> int:
     """Return the bytes of codes, scales and offsets; zero points may take a bit more of a code."""
-    groups = matrix.integers.size // matrix.group
+    groups = math.prod(matrix.shape) // matrix.group
     return -(-groups * _group_bits(matrix) // 8) + _SCALE * _numbers(matrix)
 
 
@@ -112,7 +113,7 @@ def _group_bits(matrix: FastWeights) -> int:
 
     Words of a group are whole: codes of 3 bits, 21 in 64, are of 4 bits in groups of 32.
     """
-    least, most = int(matrix.integers.min()), int(matrix.integers.max())
+    least, most = matrix.least, matrix.most
     bits = most.bit_length() if least >= 0 else max(most, ~least).bit_length() + 1
     whole = max(bits, matrix.bits) * matrix.group
     if matrix.bits <= _LEAST:

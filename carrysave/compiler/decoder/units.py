@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from golden.npe.vector import VectorUnitSpec, softmax
 __all__ = [
     "GELU", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Cached", "Units", "activated", "aligned",
     "capped", "fresh", "gates", "moved", "rotated", "scored", "sigmoid",
-    "silu_scaling", "times", "turns",
+    "silu_scaling", "times", "turns", "unit_for",
 ]  # fmt: skip
 
 GROUP = 32
@@ -28,6 +28,13 @@ VECTOR = VectorUnitSpec(
     signed=True, norm_fraction=8, quotient_bits=4,
 )  # fmt: skip
 """The one vector unit of a block."""
+
+
+def unit_for(tokens: int) -> VectorUnitSpec:
+    """Return the vector unit of a block whose rows have so many scores: a power of two of them."""
+    return replace(VECTOR, length=max(VECTOR.length, 1 << (tokens - 1).bit_length()))
+
+
 GELU = tuple(np.float32(one) for one in (0.7978845608028654, 0.7978845608028654 * 0.044715))
 """Of 1 and of x^2: what x is multiplied by below the tangent."""
 _LEAST, _GATE_FRACTION, _KEEP_FRACTION, _STATE_FRACTION = -60, 8, 15, 16
@@ -129,9 +136,14 @@ def scored(scores: np.ndarray) -> np.ndarray:
     return np.maximum(codes, VECTOR.in_format.low).astype(np.int64)
 
 
-def probabilities(scores: np.ndarray) -> np.ndarray:
-    """Compute the softmax of rows of scores; exact doubles."""
-    shares, exponents = softmax(VECTOR, scored(scores))
+def probabilities(scores: np.ndarray, tokens: int = VECTOR.length) -> np.ndarray:
+    """Compute the softmax of rows of scores; exact doubles.
+
+    Parameters
+    ----------
+    tokens : that the cache has at most, by which the unit is chosen.
+    """
+    shares, exponents = softmax(unit_for(tokens), scored(scores))
     return np.ldexp(shares.astype(np.float64), -exponents[..., None])
 
 
@@ -195,13 +207,13 @@ def cached(x: np.ndarray, bits: int, block: int) -> Cached:
     """
     if bits == 8:
         codes, powers = aligned(x, 8, x.shape[-1])
-        return codes.astype(np.float64), np.ldexp(1.0, powers), np.zeros(powers.shape)
+        return codes.astype(np.int8), np.ldexp(1.0, powers), np.zeros(powers.shape)
     parts = x.astype(np.float64).reshape(*x.shape[:-1], -1, block)
     low = parts.min(axis=-1, keepdims=True).astype(np.float16).astype(np.float64)
     step = (parts.max(axis=-1, keepdims=True) - low) / 15
     step = step.astype(np.float16).astype(np.float64)
     codes = np.clip(np.rint((parts - low) / np.where(step > 0, step, 1)), 0, 15)
-    return codes.reshape(x.shape), step[..., 0], low[..., 0]
+    return codes.reshape(x.shape).astype(np.int8), step[..., 0], low[..., 0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +228,7 @@ class Units:
     activated : an activation that is no SiLU, gates and values, likewise.
     capped : numbers and a cap to cap * tanh(x / cap).
     thresholded : rows and a magnitude to those numbers that are above it.
-    probabilities : rows of scores to their softmax.
+    probabilities : rows of scores, and tokens that the cache has at most, to their softmax.
     cached : keys or values to those that the cache has, of some bits, scaled by blocks.
     sigmoid : values to their sigmoid.
     fresh : values to what is fresh of a recurrent state, their SiLU.
@@ -230,7 +242,7 @@ class Units:
     activated: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = activated
     capped: Callable[[np.ndarray, float], np.ndarray] = capped
     thresholded: Callable[[np.ndarray, float], np.ndarray] = thresholded
-    probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
+    probabilities: Callable[[np.ndarray, int], np.ndarray] = probabilities
     cached: Callable[[np.ndarray, int, int], Cached] = cached
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid
     fresh: Callable[[np.ndarray], np.ndarray] = fresh

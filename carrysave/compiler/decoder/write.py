@@ -5,39 +5,29 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Union
 
 from carrysave.compiler.decoder.answer import Answer, behind
 from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.chat_options import ChatOptions
-from carrysave.compiler.decoder.compile import (
-    ProgramDecoder,
-    compile_decoder,
-    core_block,
-    lists_for,
-)
-from carrysave.compiler.decoder.folder import load_model, load_program
+from carrysave.compiler.decoder.folder import load_model
 from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
 from carrysave.compiler.decoder.skip import with_skips
 from carrysave.compiler.decoder.state import SUFFIX, Stopped, load, made_by, save
 from carrysave.compiler.decoder.summary import summary
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
-from carrysave.compiler.program.program import Program
-from carrysave.compiler.program.read import is_program
-from carrysave.compiler.run.attached import on_board
-from carrysave.compiler.run.network import Runner
-from carrysave.compiler.run.sample import Sample
-from carrysave.compiler.target.target import Target
-from carrysave.compiler.timing.packed import why_dense
-from carrysave.errors import ArgumentError, UsageError, refusal
+from carrysave.compiler.program.names import is_program
+from carrysave.errors import ArgumentError, refusal
 from hw.emit.user_files import parsing
+
+if TYPE_CHECKING:
+    from carrysave.compiler.decoder.compile import ProgramDecoder
+    from carrysave.compiler.run.sample import Sample
 
 __all__ = ["WriteRequest", "write"]
 
-Decoder = Blocks | Recurrent | ProgramDecoder
+Decoder = Union[Blocks, Recurrent, "ProgramDecoder"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,49 +189,29 @@ def _check_room(count: int, decoder: Decoder) -> None:
 
 def _decoder(
     request: WriteRequest, note: Callable[[str], None], opened: ExitStack
-) -> tuple[Decoder, Vocabulary | Characters, Sample | None, dict[str, Any] | None]:
+) -> tuple[Decoder, Vocabulary | Characters, "Sample | None", dict[str, Any] | None]:
     """Return what answers, its vocabulary, what runs its jobs on the block, too; its summary."""
+    options = request.options
     if request.model.is_dir() and not (request.model / "config.json").exists():
-        if request.options.kv is not None or request.options.simulate != "none":
+        if options.kv is not None or options.simulate != "none":
             raise ArgumentError("{kv} and {simulate} must be left out: the program is compiled")
-        most, port = request.options.cache, request.options.port
-        if port is None:
-            return *load_program(request.model, most), None, None
+        # What runs programs takes as long to load as a small model, and much memory.
+        from carrysave.compiler.decoder.program_answer import program_of
 
-        def there(program: Program) -> tuple[np.ndarray, Runner]:
-            board = opened.enter_context(on_board(program, port, request.options.baud))
-            return board.memory, board.runner
-
-        return *load_program(request.model, most, there), None, None
-    if request.options.port is not None:
+        return *program_of(request.model, options, opened), None, None
+    if options.port is not None:
         raise ArgumentError("{port} is for a program of `carrysave build`, by its folder")
-    loaded, options = load_model(request.model, request.options.weights), request.options
+    loaded = load_model(request.model, options.weights)
     vocabulary = loaded.words
     model, skipped = with_skips(loaded.model, vocabulary, options.skip, options.calibration)
-    if request.options.kv is not None and model.form != "attention":
-        raise refusal("kv", "left out, as the model has no cache", str(request.options.kv))
-    most = min(request.options.cache, model.shape.context)
+    if options.kv is not None and model.form != "attention":
+        raise refusal("kv", "left out, as the model has no cache", str(options.kv))
+    most = min(options.cache, model.shape.context)
     facts = summary(loaded, most, options.kv or model.cache_bits, skipped)
-    if request.options.simulate == "none":
-        return decoder_of(model, cache=most, bits=request.options.kv), vocabulary, None, facts
-    bits = model.weight_format[0] if model.weight_format else 4
-    try:
-        parameters = {**lists_for(model, options.core), **request.parameters}
-        target = Target(core_block(options.core, parameters, bits, options.weights))
-        if reason := why_dense(target):
-            note(reason)
-        program = compile_decoder(model, target, cache=most, bits=options.kv)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    sample = Sample(
-        program,
-        every=request.options.simulate == "all",
-        seed=request.options.seed,
-        folder=request.folder / "runs",
-        tell=note,
-    )
-    memory = program.memory
-    decoder = ProgramDecoder(
-        program, memory, lambda section: sample.execute(memory, section.start), most
-    )
+    if options.simulate == "none":
+        return decoder_of(model, cache=most, bits=options.kv), vocabulary, None, facts
+    from carrysave.compiler.decoder.program_answer import simulated
+
+    folder = request.folder / "runs"
+    decoder, sample = simulated(model, most, options, request.parameters, folder, note)
     return decoder, vocabulary, sample, facts

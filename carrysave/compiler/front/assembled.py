@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.front.decoder import FEED, FORMS, Experts, Layer, Model
+from carrysave.compiler.front.embedding import Embedding
 from carrysave.compiler.front.families import NORMS, Description, Mixture
 from carrysave.compiler.front.sources import Source
 from golden.lut.grouped import FastWeights
-from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError
 
 __all__ = ["assembled"]
@@ -32,34 +32,37 @@ def assembled(description: Description, source: Source, harmless: set[str]) -> M
         Tensors are missing, of other shapes than facts say, or not known here.
     """
     shape = description.shape
+    # The largest matrix first: what is made of it meanwhile is gone before there are others.
+    embedding, head = _words(description, source)
     layers = [_Reader(description, source, number).layer() for number in range(shape.layers)]
-    embedding = source.floats("token_embd.weight", shape.words, shape.width)
     gain = source.floats("output_norm.weight", shape.width) + np.float32(description.gain_more)
-    name, apart = "token_embd.weight", source.has("output.weight")
-    if apart and description.tied:
-        if not np.array_equal(source.floats("output.weight", *embedding.shape), embedding):
-            text = "must be the embedding, as the model's facts say"
-            raise FileError(source.path, text, f"tensor '{source.file_name('output.weight')}'")
-    elif apart or description.tied is False:
-        name = "output.weight"
-    head = source.matrix(name, embedding.shape, (0, shape.words))
     source.check_rest(harmless)
-    scale = np.float32(description.embedding_scale)
     return Model(
         shape=shape,
-        embedding=embedding if scale == 1 else embedding * scale,
+        embedding=embedding,
         layers=layers,
         gain=gain,
-        head=_fast(source, name, head),
-        embedding_scale=float(scale),
+        head=head,
+        embedding_scale=embedding.scale,
     )
 
 
-def _fast(source: Source, name: str, weights: GroupedWeights) -> FastWeights:
-    try:
-        return FastWeights(weights)
-    except ValueError as error:
-        raise FileError(source.path, error, f"tensor '{source.file_name(name)}'") from None
+def _words(description: Description, source: Source) -> tuple[Embedding, FastWeights]:
+    """Return the embedding, and the matrix to the words, whose columns may be its rows."""
+    table, output = "token_embd.weight", "output.weight"
+    words, width = size = description.shape.words, description.shape.width
+    scale, apart = float(np.float32(description.embedding_scale)), source.has(output)
+    if apart and description.tied:
+        if not np.array_equal(source.floats(output, *size), source.floats(table, *size)):
+            text = "must be the embedding, as the model's facts say"
+            raise FileError(source.path, text, f"tensor '{source.file_name(output)}'")
+    elif apart or description.tied is False:
+        embedding = source.embedding(table, words, width, scale)
+        return embedding, source.matrix(output, size, (0, words))
+    head = source.matrix(table, size, (0, words))
+    if not source.is_exact(table):
+        return source.embedding(table, words, width, scale), head
+    return Embedding(shape=size, rows=head.floats, scale=scale, head=head), head
 
 
 class _Reader:
@@ -130,9 +133,7 @@ class _Reader:
         whole = self._name(f"{tensor}.weight")
         weights = self.source.matrix(whole, (outputs, self.sizes[name][1]), rows)
         order = self._order(name)
-        if order is not None:
-            weights = weights.columns(order)
-        return _fast(self.source, whole, weights)
+        return weights if order is None else weights.columns(order)
 
     def _bias(self, name: str) -> np.ndarray | None:
         """Read what is added to a matrix's products, if there is anything, or must be."""
@@ -177,8 +178,7 @@ class _Reader:
 
         def expert(number: int, name: str) -> FastWeights:
             tensor, (outputs, inputs) = self._name(f"{name}_exps.weight"), sizes[name]
-            made = self.source.matrix(tensor, (count, outputs, inputs), (0, outputs), number)
-            return _fast(self.source, tensor, made)
+            return self.source.matrix(tensor, (count, outputs, inputs), (0, outputs), number)
 
         return Experts(
             router=router,

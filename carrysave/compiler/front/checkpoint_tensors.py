@@ -1,6 +1,7 @@
 """Tensors of a folder of ``.safetensors``, by their names in GGUF."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from carrysave.weights import tensor_files
 from carrysave.weights.gguf_tensor import BLOCK
 from carrysave.weights.grouped import error_of, grouped_weights, nearest_trits, rounded_weights
 from carrysave.weights.tensor_files import Tensor
+from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError, read_text, shown
 
@@ -103,7 +105,7 @@ class CheckpointSource(Source):
 
     def matrix(
         self, name: str, shape: tuple[int, ...], rows: tuple[int, int], part: int | None = None
-    ) -> GroupedWeights:
+    ) -> FastWeights:
         """Return weights; an expert's are a tensor by themselves."""
         if part is None:
             return super().matrix(name, shape, rows)
@@ -136,8 +138,11 @@ class CheckpointSource(Source):
 
     def _weights(
         self, name: str, rows: tuple[int, int], part: int | None
-    ) -> tuple[str, GroupedWeights, float]:
-        del part
+    ) -> tuple[str, Iterator[GroupedWeights], float]:
+        kind, weights, error = self._whole(name, rows)
+        return kind, iter([weights]), error
+
+    def _whole(self, name: str, rows: tuple[int, int]) -> tuple[str, GroupedWeights, float]:
         if layer := self.layers.get(self.file_name(name)):
             kind, weights, error = layer.weights(self.bits)
             return kind, weights.columns(slice(*rows)), error

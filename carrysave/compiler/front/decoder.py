@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from carrysave.compiler.front.embedding import Embedding
 from golden.elementary import power
 from golden.lut.grouped import FastWeights
 
@@ -12,6 +13,7 @@ __all__ = [
     "CACHE_BITS",
     "FEED",
     "FORMS",
+    "MOST_TOKENS",
     "Experts",
     "Layer",
     "Model",
@@ -28,6 +30,8 @@ FORMS = {
 """What mixes tokens, and its matrices."""
 FEED = ("ffn_gate", "ffn_up", "ffn_down")
 """Matrices of the feed-forward."""
+MOST_TOKENS = 1 << 17
+"""Of a cache: rows of scores of as many keys are those that arithmetic has."""
 CACHE_BITS = (8, 4)
 """Of a key or value in the cache."""
 ACTIVATIONS = ("silu", "gelu", "relu2")
@@ -171,7 +175,7 @@ class Model:
     """
 
     shape: Shape
-    embedding: np.ndarray
+    embedding: np.ndarray | Embedding
     layers: list[Layer]
     gain: np.ndarray
     head: FastWeights

@@ -20,7 +20,7 @@ from carrysave.compiler.front.sources import GgufSource
 from carrysave.weights.gguf import GgufFile
 from hw.emit.user_files import FileError
 
-__all__ = ["ROUNDED_BITS", "load", "load_rounded"]
+__all__ = ["ROUNDED_BITS", "described", "load", "load_rounded"]
 
 ROUNDED_BITS = 8
 """To which matrices of floats are rounded, if nobody says."""
@@ -60,6 +60,12 @@ def load_rounded(file: GgufFile, bits: int | str) -> tuple[Model, dict[str, tupl
         It is of another kind, or tensors are missing or of other shapes than its facts say; or it
         has a tensor or a fact that would change what is computed and is not known here.
     """
+    description, source = described(file, bits)
+    return assembled(description, source, set()), source.rounded
+
+
+def described(file: GgufFile, bits: int | str) -> tuple[Description, GgufSource]:
+    """Return what a file says of its model, and its tensors; as :func:`load_rounded`."""
     kind = file.facts.get("general.architecture")
     if not isinstance(kind, str) or kind not in FAMILIES:
         text = f"architecture must be one of {', '.join(FAMILIES)}, not {kind!r}"
@@ -69,7 +75,7 @@ def load_rounded(file: GgufFile, bits: int | str) -> tuple[Model, dict[str, tupl
     facts = Facts(file.path, file.facts, f"{kind}.")
     description = _Describer(kind, facts, source).description()
     facts.check_rest(_HARMLESS)
-    return assembled(description, source, set()), source.rounded
+    return description, source
 
 
 class _Describer:

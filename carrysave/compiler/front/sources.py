@@ -1,17 +1,19 @@
 """Tensors of a language model's file, by their names in GGUF, as a decoder takes them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from carrysave.compiler.front.embedding import Embedding
 from carrysave.errors import UsageError
 from carrysave.weights.array_files import check_all_used
 from carrysave.weights.gguf import GgufFile
 from carrysave.weights.gguf_tensor import BLOCK, GgufTensor
 from carrysave.weights.grouped import error_of, rounded_weights
+from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError, shown
 
@@ -63,8 +65,11 @@ class Source(ABC):
     @abstractmethod
     def _weights(
         self, name: str, rows: tuple[int, int], part: int | None
-    ) -> tuple[str, GroupedWeights, float]:
-        """Return kind, weights and error of rows of a matrix; of one of several, its number."""
+    ) -> tuple[str, Iterator[GroupedWeights], float]:
+        """Return kind, weights and error of rows of a matrix; of one of several, its number.
+
+        Weights come some columns after the other, where that is the same.
+        """
 
     def __len__(self) -> int:
         """Return how many tensors there are."""
@@ -89,9 +94,19 @@ class Source(ABC):
             raise FileError(self.path, "must be finite", self._where(name))
         return values
 
+    def is_exact(self, name: str) -> bool:
+        """Return whether a matrix has the codes and scales of its tensor, unchanged."""
+        del name
+        return False
+
+    def embedding(self, name: str, words: int, width: int, scale: float) -> Embedding:
+        """Return rows of a tensor, multiplied by a scale; the same errors as :meth:`floats`."""
+        values = self.floats(name, words, width)
+        return Embedding(shape=(words, width), rows=values.__getitem__, scale=scale)
+
     def matrix(
         self, name: str, shape: tuple[int, ...], rows: tuple[int, int], part: int | None = None
-    ) -> GroupedWeights:
+    ) -> FastWeights:
         """Return weights, inputs x outputs.
 
         Parameters
@@ -108,7 +123,8 @@ class Source(ABC):
         """
         self._check(name, shape)
         try:
-            kind, weights, error = self._weights(name, rows, part)
+            kind, pieces, error = self._weights(name, rows, part)
+            weights = FastWeights.joined([FastWeights(one) for one in pieces])
         except (UsageError, ValueError) as error_:
             raise FileError(self.path, error_, self._where(name)) from None
         count, most = self.rounded.get(kind, (0, 0.0))
@@ -152,17 +168,34 @@ class GgufSource(Source):
     def _values(self, name: str) -> np.ndarray:
         return self._tensor(name).floats()
 
+    def is_exact(self, name: str) -> bool:
+        """Return whether a matrix has the codes and scales of its tensor, unchanged."""
+        return self._tensor(name).exact
+
+    def embedding(self, name: str, words: int, width: int, scale: float) -> Embedding:
+        """Return rows of a tensor, whose bytes are kept as they are."""
+        self._check(name, (words, width))
+        tensor = self._tensor(name).loaded()
+        for start in range(0, words, _OUTPUTS):
+            if not np.isfinite(tensor.part(start, min(start + _OUTPUTS, words)).floats()).all():
+                raise FileError(self.path, "must be finite", self._where(name))
+
+        def rows(numbers: np.ndarray) -> np.ndarray:
+            each = [tensor.part(one, one + 1).floats()[0] for one in numbers.tolist()]
+            return np.stack(each) if each else np.empty((0, width), np.float32)
+
+        return Embedding(shape=(words, width), rows=rows, scale=scale)
+
     def _weights(
         self, name: str, rows: tuple[int, int], part: int | None
-    ) -> tuple[str, GroupedWeights, float]:
+    ) -> tuple[str, Iterator[GroupedWeights], float]:
         tensor = self._tensor(name)
         if part is not None:
             tensor = tensor.part(part, part + 1).reshaped(tensor.shape[1:])
         if rows != (0, tensor.shape[0]):
             tensor = tensor.part(*rows)
-        if tensor.grouped and tensor.exact:
-            _check_finite(tensor)
-            return tensor.kind, tensor.weights(), 0.0
+        if tensor.exact:
+            return tensor.kind, _pieces(tensor), 0.0
         values = tensor.floats()
         if not np.isfinite(values).all():
             raise UsageError("must be finite")
@@ -171,13 +204,15 @@ class GgufSource(Source):
             if tensor.grouped
             else rounded_weights(values, bits=self.bits, group=BLOCK)
         )
-        return tensor.kind, made, error_of(made, values)
+        return tensor.kind, iter([made]), error_of(made, values)
 
 
-def _check_finite(tensor: GgufTensor) -> None:
-    """Refuse scales that are no numbers, some outputs at a time."""
+def _pieces(tensor: GgufTensor) -> Iterator[GroupedWeights]:
+    """Yield the weights of some outputs after the other; refuse scales that are no numbers."""
     outputs = tensor.shape[0]
     for start in range(0, outputs, _OUTPUTS):
-        some = tensor.part(start, min(start + _OUTPUTS, outputs))
-        if not np.isfinite(some.floats()).all():
-            raise UsageError("must be finite")
+        some = tensor.part(start, min(start + _OUTPUTS, outputs)).weights()
+        for codes in (some.scales, some.offsets):
+            if codes is not None and not np.isfinite(codes.astype(np.uint16).view("f2")).all():
+                raise UsageError("must be finite")
+        yield some

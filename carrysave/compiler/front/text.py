@@ -29,7 +29,7 @@ _NUMBERS = {
     "width": (32, 4096),
     "hidden": (32, 4096),
     "heads": (1, 128),
-    "context": (2, 4096),
+    "context": (2, decoder.MOST_TOKENS),
 }
 _HEADER = {"kind", "form", "format", *_NUMBERS, "cache_bits", "characters"}
 

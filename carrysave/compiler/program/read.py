@@ -19,10 +19,11 @@ from carrysave.compiler.program.decode import decoded
 from carrysave.compiler.program.host_model import SECTION
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.manifest import placed
+from carrysave.compiler.program.names import HOST, MANIFEST, MEMORY
 from carrysave.compiler.program.program import Layer, Program, Section
 from carrysave.compiler.program.ring_cost import in_rings
 from carrysave.compiler.program.steps import HostStep, State
-from carrysave.compiler.program.write import FORMAT, HOST, MANIFEST, MEMORY
+from carrysave.compiler.program.write import FORMAT
 from carrysave.compiler.target.facts import differences, facts_of
 from carrysave.compiler.target.memory import timing_of
 from carrysave.compiler.target.target import Target
@@ -31,12 +32,7 @@ from hw.catalog import Design
 from hw.emit import user_files
 from hw.emit.user_files import FileError, parsing
 
-__all__ = ["is_program", "read"]
-
-
-def is_program(path: Path) -> bool:
-    """Return whether a path is a program's folder, and no model."""
-    return path.is_dir() and (path / MANIFEST).exists()
+__all__ = ["read"]
 
 
 def read(folder: Path, target: Target | None = None) -> Program:

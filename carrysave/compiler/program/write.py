@@ -10,17 +10,17 @@ from carrysave import cache
 from carrysave.compiler.program.decode import unsaid
 from carrysave.compiler.program.host_model import host_model, lacking
 from carrysave.compiler.program.manifest import layout
+from carrysave.compiler.program.names import HOST, MANIFEST, MEMORY
 from carrysave.compiler.program.program import Program, Section
 from carrysave.compiler.program.steps import HostStep
 from carrysave.compiler.program.text import text
 from carrysave.compiler.target.facts import facts_of
 from hw.emit.user_files import shown
 
-__all__ = ["FORMAT", "HOST", "MANIFEST", "MEMORY", "write"]
+__all__ = ["FORMAT", "write"]
 
 FORMAT = 11
 """Of the manifest and of the words in memory: a reader refuses any other."""
-MEMORY, MANIFEST, HOST = "memory.bin", "program.json", "host.onnx"
 _BUFFER = ("name", "address", "rows", "columns", "bits", "stride")
 
 
