@@ -10,21 +10,19 @@ from .allocator import Room
 from .blocking import Blocks
 from .device_info import Counters
 from .errors import LinkError
+from .group_scales import blocks_for, check_sides, codes_of, side_numbers
 from .job import Requantisation
 from .matrix import Matrix, OnChip, Product
 from .mode import Mode
-from .number import Number
-from .operands import Operands
+from .number import FP32, Number
+from .operands import Operands, check_array
 from .packed import PackedMatrix, PackingControl
 from .product import (
     FACTOR,
     ProductOptions,
-    blocks_of,
     check_beside,
     check_factors,
     check_names,
-    check_scales,
-    check_shape,
     product_job,
     results_of,
     sizes_of,
@@ -120,7 +118,7 @@ class Coprocessor(PackingControl):
         bias : 1 x N sums, added to each row.
         out : M x N, of ``info.sums`` or ``info.codes``; allocated if None.
         a_scales, b_scales : M x blocks and blocks x N ``mode.scales``, one per ``mode.block``
-            codes along K for each row of A and column of B; C is float32 then.
+            codes along K for each row of A and column of B; C is float32 then; or of `group`.
         blocks : block sizes; None: the planner's choice, or the hardware's if it has
             ``fixed_blocks``.
         options : by name, those of :class:`~.product.ProductOptions`.
@@ -140,13 +138,14 @@ class Coprocessor(PackingControl):
             self.info.require("accumulate")
             if requantisation is not None or out is None:
                 raise ValueError("accumulate must be with sums in out, and without requantisation")
-        check_scales(self.info, (a_scales, b_scales), sizes, mode)
+        group = check_sides(self.info, (a_scales, b_scales), sizes, mode, {**options, "bias": bias})
+        number = FP32 if group else number
         check_beside(self.info, (m, n), bias, out, number)
         factors = options.get("row_factors")
         check_factors(self.info, m, factors, accumulates=accumulate)
         if isinstance(b, PackedMatrix):
             blocks = b.blocks_with(blocks)
-        blocks = blocks_of(self.info, blocks, sizes, mode, number)
+        blocks = blocks_for(self.info, group, blocks, sizes, mode, number)
         c = self.empty((m, n), number) if out is None else out
         with c.freed_on_error() if out is None else nullcontext():
             tables = self._tables(mode, requantisation, n)
@@ -208,20 +207,18 @@ class Coprocessor(PackingControl):
             if options.get("accumulate") and target is None and out is not None:
                 target = operands.place(out, self.info.sums, "out")
             factors = operands.place_row(options.get("row_factors"), FACTOR, "row_factors")
+            of_a, of_b = side_numbers(mode, options.get("group", 0))
             product = self.product(
                 operands.place(a, mode.a, "a"),
                 operands.place_words(b, mode),
                 operands.place_row(bias, self.info.sums, "bias"),
                 out=operands.noted(target),
-                a_scales=operands.place_any(a_scales, mode, "a_scales"),
-                b_scales=operands.place_any(b_scales, mode, "b_scales"),
+                a_scales=operands.place_any(a_scales, of_a, "a_scales"),
+                b_scales=operands.place_any(codes_of(self.info, b_scales), of_b, "b_scales"),
                 **options | {"mode": mode, "row_factors": factors},
             )
             operands.release_rest(product)
-            if isinstance(out, np.ndarray):
-                check_shape("out", out, product.c.shape)
-                if not np.can_cast(product.c.number.dtype, out.dtype, "safe"):
-                    raise TypeError(f"out must hold {product.c.number.dtype}, not {out.dtype}")
+            check_array(out, product.c)
             self.run([product], timeout=timeout)
             if out is None:
                 return product.c.read()

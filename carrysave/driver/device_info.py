@@ -7,11 +7,11 @@ from functools import cached_property
 from .blocking import Stores
 from .errors import CoprocessorError
 from .expander import PLAIN, ExpanderSpec
-from .features import read_features
+from .features import read_features, read_group_scales, read_rounding, read_scratch
 from .mode import Mode, read_expander
 from .number import FP32, Number
 from .operations import DEPTHWISE, MAPS, PAIRS
-from .registers import ABI, MAGIC, OPERATIONS, ROUNDINGS
+from .registers import ABI, MAGIC, OPERATIONS
 
 __all__ = ["Counters", "Info", "VectorInfo"]
 
@@ -38,8 +38,6 @@ _LEGAL = {
     "outstanding": range(1, 1 << 16),
 }
 """What fields can be; what one divides by, or counts up to, above all."""
-_PAGE = 12
-"""Bits of an address in the least memory on chip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,13 +158,14 @@ class Info:
         ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``, ``trits`` (five
         weights of B are in a byte), ``windows`` (A can be made of a map), ``taps`` (jobs on maps),
         ``table`` (looks codes up), ``sparse`` (B can be packed as bitmaps and what is not zero),
-        ``lists`` (jobs read what lists say),
+        ``lists`` (jobs read what lists say), ``group_scales`` (sums of groups of K are scaled),
         ``fast_array`` (the engine's clock is twice that of the bus);
         other than usual: ``fixed_blocks``, ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
     expander : of codes that B is of in memory, by what jobs have it: ``codebook``, ``trits``.
+    group_scales : format of the scales of groups of K, ``fp16`` or ``bf16``; "": there are none.
     rounding : how sums are rounded to codes: ``single``, halves up; ``even``, halves to the even
         code, as onnxruntime does; ``double``, as TFLite; "" without ``requantiser``.
     """
@@ -187,6 +186,7 @@ class Info:
     scratch: int = 0
     rounding: str = ""
     expander: ExpanderSpec = PLAIN
+    group_scales: str = ""
 
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "Info":
@@ -234,9 +234,10 @@ class Info:
             features=features,
             stores=stores,
             vector=VectorInfo.read(field) if "vector" in features else None,
-            scratch=_scratch(field),
-            rounding=_rounding(field) if "requantiser" in features else "",
+            scratch=read_scratch(field),
+            rounding=read_rounding(field) if "requantiser" in features else "",
             expander=expander,
+            group_scales=read_group_scales(field) if "group_scales" in features else "",
         )
 
     @property
@@ -266,23 +267,6 @@ class Info:
         if feature not in self.features:
             has = ", ".join(sorted(self.features)) or "none"
             raise ValueError(f"this co-processor is built without {feature}; it has {has}")
-
-
-def _rounding(field: Callable[[str], int]) -> str:
-    """Read how sums are rounded to codes."""
-    number = field("features_rounding")
-    if number not in ROUNDINGS:
-        known = ", ".join(map(str, ROUNDINGS))
-        raise CoprocessorError(f"features_rounding must be one of {known}, not {number}")
-    return ROUNDINGS[number]
-
-
-def _scratch(field: Callable[[str], int]) -> int:
-    """Read the bytes on chip."""
-    log, width = field("features_scratch"), field("address_width")
-    if log and not _PAGE <= log < width:
-        raise CoprocessorError(f"features_scratch must be 0, or {_PAGE}..{width - 1}, not {log}")
-    return 1 << log if log else 0
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import numpy as np
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
+from .product import check_shape
 
-__all__ = ["Operands"]
+__all__ = ["Operands", "check_array"]
 
 
 class Device(Protocol):
@@ -54,9 +55,8 @@ class Operands:
         row = values if isinstance(values, Matrix) else np.atleast_2d(values)
         return self.place(row, number, name)
 
-    def place_any(self, values: Any, mode: Mode, name: str) -> Matrix | None:
-        """Copy side bytes of blocks, if there are any."""
-        number = mode.scales if name == "a_scales" else mode.b_sides
+    def place_any(self, values: Any, number: Number | None, name: str) -> Matrix | None:
+        """Copy numbers of blocks or groups along K, if there are any."""
         if values is not None and number is None:
             raise ValueError(f"{name} must be None without scales")
         return None if values is None or number is None else self.place(values, number, name)
@@ -71,3 +71,11 @@ class Operands:
         for matrix in product.allocated:
             if id(matrix) not in self.known:
                 self.stack.callback(self._release, matrix)
+
+
+def check_array(out: Any, c: Matrix) -> None:
+    """Refuse an array that results cannot be copied to."""
+    if isinstance(out, np.ndarray):
+        check_shape("out", out, c.shape)
+        if not np.can_cast(c.number.dtype, out.dtype, "safe"):
+            raise TypeError(f"out must hold {c.number.dtype}, not {out.dtype}")

@@ -47,6 +47,9 @@ class ProductOptions(TypedDict, total=False):
         multiplied by so many 2^-15, and rounded, halves up, before any are added.
     mode : formats of A and B; needed if the engine has several, or scales.
     wide : requantised codes are of ``info.wide``, if jobs choose (``sizes``).
+    group : codes along K whose integer sums are scaled, if the device has ``group_scales``: 2^i
+        beats; the last group may have fewer. `a_scales` are exponents of 2 then, groups x M, and
+        `b_scales` codes of scales, groups x N, see :mod:`.group_scales`; C is float32.
     """
 
     requantisation: Requantisation | None
@@ -54,6 +57,7 @@ class ProductOptions(TypedDict, total=False):
     row_factors: Any
     mode: Mode | None
     wide: bool
+    group: int
 
 
 def check_names(options: Mapping[str, object]) -> None:

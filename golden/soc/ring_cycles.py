@@ -220,7 +220,7 @@ def _of_matrices(spec: CoprocessorSpec, job: Job) -> int:
         factors += [0, 0]
     if spec.shares:
         factors += [placed["a_scales"].rows - 1 if "a_scales" in placed else 0]
-    if spec.inside.block:
+    if spec.inside.block or spec.group_scales != "none":
         factors += [placed[s].rows - 1 if s in placed else 0 for s in ("a_scales", "b_scales")]
     return _multiplied(factors)
 

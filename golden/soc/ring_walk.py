@@ -6,14 +6,17 @@ from typing import Any
 
 from golden.soc.block_rows import Chunk, Parts, Span, blocks, chunks, kind_of
 from golden.soc.blocking import Blocks, spans
+from golden.soc.group_scales import grouped
 from golden.soc.job import Job
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 from golden.soc.memory_timing import MemoryTiming
 from golden.soc.ring_array import RingArray
 from golden.soc.ring_build import RingBuild
+from golden.soc.ring_groups import RingGroups
 from golden.soc.ring_loader import NEXT, Begin, RingLoader
-from golden.soc.ring_marks import LEAST, Mark, left_out, mean
+from golden.soc.ring_maps import map_rows
+from golden.soc.ring_marks import LEAST, Mark, left_out
 from golden.soc.ring_sdram import bus_of
 from golden.soc.shares import shifts
 from golden.soc.spec import CoprocessorSpec
@@ -26,12 +29,6 @@ _FREES = 4
 """From a block's last row of sums to where its biases and records were."""
 _RUNS, _ASKED = 8, 4
 """From a begin to the first beat, at least; from that of a vector job until nothing is loaded."""
-_TO_ROWS, _STORED, _HANDED, _WRITTEN = 5, 3, 5, 22
-"""Of a job on maps: more to its first row; least cycles of a row; from a row's codes to where they
-are handed over, and to their last beat on the bus."""
-_ALIKE_ROWS, _MEAN_ROWS, _ENDING = 96, 48, 2
-"""Rows of maps from which on most are left out; of how many of them the mean is; the last ones that
-are not left out."""
 
 
 class RingWalk:
@@ -65,14 +62,18 @@ class RingWalk:
         self._a = list[int]()
         """When rows of A in the stores came."""
         self._shifts = False
-        """The job has octaves: no tile stays in the engine."""
+        """The job has octaves, or groups: no tile stays in the engine."""
+        self._groups: RingGroups | None = None
+        """Of the job, if it has groups."""
 
     def rows(self, job: Job, begin: Begin, cycles: int | None) -> tuple[int, int]:
         """Run a vector job, on maps or of so many cycles; return what :meth:`product` does."""
         loader = self._loader
         loader.begin(job, begin)
         if cycles is None:
-            self._maps(job, begin.run)
+            self.asked, self.ready = map_rows(
+                self._spec, job, begin.run, self._bus, loader, self._later
+            )
             complete = self._bus.answered()
         else:
             complete = begin.run + cycles
@@ -98,7 +99,10 @@ class RingWalk:
         if job.accumulate:
             bits["addend"] = bits["c"]
         self._shifts, unit = shifts(self._spec, job), self._spec.vector
-        if self._shifts and unit is not None:
+        self._groups = RingGroups(self._spec, self._loader) if grouped(self._spec, job) else None
+        if self._groups is not None:
+            bits = {name: one for name, one in bits.items() if not name.endswith("_scales")}
+        elif self._shifts and unit is not None:
             stores = replace(stores, block=unit.block // stores.tile_k, alone=0)
         parts = blocks(spans(stores, split, bits, job.m, job.n, words))
         loader.begin(job, begin)
@@ -107,30 +111,6 @@ class RingWalk:
         self.asked = self.ready = loader.row
         loader.end(loader.row)
         return self._bus.answered(), loader.came
-
-    def _maps(self, job: Job, begin: int) -> None:
-        """Read rows of B and of A, and write those of C."""
-        bus, loader, spec = self._bus, self._loader, self._spec
-        placed = matrices(spec, job)
-        assert spec.vector is not None
-        size, c = placed["a"].row_bytes, placed["c"]
-        each = -(-size // spec.vector_word_bytes) * (spec.vector_word_bytes // spec.vector.lanes)
-        each = max(each, _STORED)
-        marks, number, clock, unit = list[Mark](), 0, self._array.clock, begin
-        loader.row += _TO_ROWS
-        while number < job.m:
-            for name in "ba" if job.ldb or not number else "a":
-                came = loader.read(name, number)
-                begins = max(unit, came - size // spec.bytes)
-                unit = max(begins + each, came + 2)
-            last, address = unit + _WRITTEN, c.address + number * c.distance
-            bus.write(last - size // spec.vector.lanes, last, address, c.row_bytes)
-            marks.append(Mark(loader.row, clock * unit, bus.written))
-            number += 1
-            if number == _ALIKE_ROWS and (skipped := job.m - number - _ENDING) > 0:
-                self._later(by := mean(marks, skipped, _MEAN_ROWS)[1])
-                number, unit = number + skipped, unit + by.engine // clock
-        self.asked, self.ready = loader.row, unit + _HANDED
 
     def _all(self, parts: list[list[Parts]], deep: int, beats: int, held: int) -> None:
         """Load and multiply blocks.
@@ -164,6 +144,8 @@ class RingWalk:
         self._loader.later(by.rows, engine)
         self._a = [time + by.rows for time in self._a]
         self._left, self.freed = self._left + by.written, self.freed + engine
+        if self._groups is not None:
+            self._groups.later(engine)
 
     def _mark(self) -> Mark:
         return Mark(self._loader.row, self._array.engine, self._bus.written)
@@ -179,6 +161,8 @@ class RingWalk:
             loader.next_block()
             for span in chunk.first:
                 loader.load(span)
+            if self._groups is not None:
+                self._groups.load(c, number)
             if held > loader.row:
                 self._load_b(chunk)
                 loader.row = max(loader.row, held - NEXT)
@@ -220,8 +204,10 @@ class RingWalk:
         inside, rows = self._spec.inside, len(c.rows)
         across = -(-c.bytes * 8 // self._placed["c"].bits // inside.n)
         up = -(-rows // inside.m)
-        alone = across == up == 1 and not self._shifts
+        alone = across == up == 1 and not self._shifts and self._groups is None
         array, goes_on = self._array, alone and chunk.c is None
+        if self._groups is not None:
+            array.begin(self._groups.room)
         if not (alone and number):
             array.first_tile()
         ready = list[int]()
@@ -237,12 +223,15 @@ class RingWalk:
                 self._loader.free[name].append(array.through)
         # The last row waits for the rows of its tile that are below C.
         ready[-1] += -rows % inside.m
+        if self._groups is not None:
+            return self._groups.added(ready, c)
         return [ready[-1]] * rows if number and not alone else ready
 
     def _write(self, span: Span, ready: list[int]) -> None:
         """Write rows of a block."""
         c = self._placed["c"]
-        across = -(-span.bytes * 8 // c.bits // self._columns)
+        columns = self._columns if self._groups is None else 1
+        across = -(-span.bytes * 8 // c.bits // columns)
         for time, row in zip(ready, span.rows, strict=True):
             first = max(time, self._left + 1)
             self._left = first + across - 1

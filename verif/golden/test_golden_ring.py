@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from golden.soc import ring_marks, ring_walk
+from golden.soc import ring_maps, ring_marks
 from golden.soc.bus import BusSpec
 from golden.soc.job import Job
 from golden.soc.memory_timing import TO_ADDRESS, MemoryTiming
@@ -116,7 +116,7 @@ def test_what_is_left_out_takes_what_the_rest_does(
     ring = [RingJob(JOBS[name]), RingJob(JOBS["rows"]), RingJob(JOBS[name])]
     took = np.diff([0, *ring_ends(SPEC, ring, memory(latency))])
     monkeypatch.setattr(ring_marks, "LEAST", 1 << 20)
-    monkeypatch.setattr(ring_walk, "_ALIKE_ROWS", 1 << 20)
+    monkeypatch.setattr(ring_maps, "_ALIKE_ROWS", 1 << 20)
     np.testing.assert_allclose(
         took, np.diff([0, *ring_ends(SPEC, ring, memory(latency))]), rtol=0.01
     )

@@ -35,7 +35,6 @@ from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation
 from carrysave.driver import Requantisation
 from carrysave.driver.system import Parameter
-from golden.lut.grouped import FastWeights
 
 __all__ = ["F32", "F64", "I8", "I16", "I32", "SUMS", "TOKEN", "Lowering"]
 
@@ -77,7 +76,7 @@ class Lowering(ABC):
             with to.passing():
                 self._layer(f"blk.{number}.", x, layer)
         h = self.normed("output_norm", x, model.gain)
-        codes, powers = self._aligned("output_norm", h, model.head)
+        codes, powers = self._aligned("output_norm", h, head)
         logits = self._product("output", codes, powers, head)
         with to.naming("output", "Mul"):
             self._times(logits, model.shape.logit_scale)
@@ -178,15 +177,16 @@ class Lowering(ABC):
             to.floats(Operation.MULTIPLY, out, made, to.constant(gain, F32), shift=shift)
         return result
 
-    def _aligned(self, node: str, x: Buffer, matrix: FastWeights) -> tuple[Buffer, Buffer]:
+    def _aligned(self, node: str, x: Buffer, matrix: Matrix) -> tuple[Buffer, Buffer]:
         """Return integers of a row as a matrix takes it, and the exponent of each group."""
-        to, width, block = self.to, self.model.bits, matrix.group
-        if matrix.rows is not None:
+        to, width, weights = self.to, self.model.bits, matrix.weights
+        block = weights.group
+        if weights.rows is not None:
             with to.naming(node, "Gather"):
-                x = to.gathered(x, matrix.rows)
+                x = to.gathered(x, weights.rows)
         with to.naming(node, "QuantizeLinear"):
             codes = to.array(I8, x.columns)
-            powers = to.array(Format.POWER, x.columns // block)
+            powers = to.array(I8 if matrix.grouped else Format.POWER, x.columns // block)
             parts = codes.split(block), x.split(block), powers.turned
             to.floats(Operation.ALIGN, *parts, width=width)
         return codes, powers
@@ -200,16 +200,16 @@ class Lowering(ABC):
         self, name: str, layer: Layer, matrices: Mapping[str, Matrix], h: Buffer, *names: str
     ) -> list[Buffer]:
         """Multiply by matrices, and add a layer's biases."""
-        rows: dict[tuple[int, bytes], tuple[Buffer, Buffer, Buffer | None]] = {}
+        rows: dict[tuple[int, bytes, bool], tuple[Buffer, Buffer, Buffer | None]] = {}
         for one in names:
-            weights = matrices[one].weights
-            if like(weights) not in rows:
-                codes, powers = self._aligned(name + one, h, weights)
-                lists = listed(self.to, name + one, codes, layer, weights.group)
-                rows[like(weights)] = codes, powers, lists
+            matrix = matrices[one]
+            if (key := (*like(matrix.weights), matrix.grouped)) not in rows:
+                codes, powers = self._aligned(name + one, h, matrix)
+                lists = listed(self.to, name + one, codes, layer, matrix.weights.group)
+                rows[key] = codes, powers, lists
         results = []
         for one in names:
-            codes, powers, lists = rows[like(matrices[one].weights)]
+            codes, powers, lists = rows[*like(matrices[one].weights), matrices[one].grouped]
             y = self._product(name + one, codes, powers, matrices[one], lists)
             if one in layer.biases:
                 with self.to.naming(name + one, "Add"):

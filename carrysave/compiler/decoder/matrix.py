@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from carrysave.compiler.program import group_jobs
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder, Weights
 from carrysave.compiler.program.floats import Format, Operation
@@ -25,12 +26,14 @@ class Matrix:
     weights : what it is.
     codes : as the engine takes them.
     scales, offsets : groups x columns, fp16; no offsets: None.
+    grouped : the co-processor scales sums of groups, and adds them up: no step on floats does.
     """
 
     weights: FastWeights
     codes: Weights
     scales: Buffer
     offsets: Buffer | None
+    grouped: bool = False
 
 
 def placed(to: Builder, weights: FastWeights, *, beside: bool = False) -> Matrix:
@@ -44,7 +47,11 @@ def placed(to: Builder, weights: FastWeights, *, beside: bool = False) -> Matrix
     scales, offsets = to.constant(weights.scales, Format.F16), None
     if weights.offsets is not None:
         offsets = to.constant(weights.offsets, Format.F16)
-    return Matrix(weights, codes, scales, offsets)
+    whole = len(codes.parts) == codes.beside == 1 and not codes.offset and offsets is None
+    _, size, columns = weights.integers.shape
+    shape = len(weights.integers) * size, columns
+    grouped = whole and group_jobs.scales_groups(to.image.target, size, shape, "fp16")
+    return Matrix(weights, codes, scales, offsets, grouped)
 
 
 def multiplied(
@@ -54,9 +61,14 @@ def multiplied(
 
     Parameters
     ----------
+    powers : of groups; bytes, where the co-processor scales them.
     lists : of the places of each group that count; None: all do.
     """
     (groups, size, columns), b = matrix.weights.shape, matrix.codes
+    if matrix.grouped:
+        c, at = to.array(F32, columns), (powers.turned, matrix.scales)
+        to.product(codes, b.parts[0], c, at=at)
+        return c
     sums = SUMS[to.image.target.info.sums.bits]
     whole = [to.array(sums, columns * b.beside, groups) for _ in b.parts]
     for c, part in zip(whole, b.parts, strict=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.program import jobs, list_jobs
+from carrysave.compiler.program import group_jobs, jobs
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.digits import by_byte, digits, packed, weight_range
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
@@ -184,15 +184,15 @@ class Builder:
         return Weights(tuple(placed), places, offset, side, values)
 
     def product(
-        self, a: Buffer, b: Buffer, c: Buffer, *, macs: int | None = None, at: Buffer | None = None
+        self, a: Buffer, b: Buffer, c: Buffer, *, macs: int | None = None, at: group_jobs.At = None
     ) -> None:
         """Add a job C = A x B, of integers; it runs with those before it that follow each other.
 
         Parameters
         ----------
-        macs, at : products that the model needs; places of K, of a list. None: all.
+        macs, at : products that the model needs; of :func:`.group_jobs.any_product`. None: all.
         """
-        most = list_jobs.listed_product(self.image.target, a, b, c, at)
+        most = group_jobs.any_product(self.image.target, a, b, c, at)
         job = replace(most, n=1 if b.grows else most.n, k=1 if a.grows else most.k)
         (moves,) = b.moves or (("", 0),)
         ways = {"k": (a.grows, 1), "n": (b.grows, 1), "b": moves}

@@ -115,6 +115,11 @@ def _job(job: Job) -> str:
     order = " by columns" if job.by_columns else ""
     windows = "" if job.window is None else f" of {_window(job.window)}"
     packed = " packed" if job.packed else ""
+    scale = (
+        f"groups by {job.a_scales:#x}+{job.ldsa}, {job.b_scales:#x}+{job.ldsb}"
+        if (job.ldsb)
+        else scale
+    )
     return (
         f"c[{job.m}x{job.n}]@{job.c:#x}+{job.ldc} = a[{job.m}x{job.k}]{windows}@{job.a:#x}"
         f"+{job.lda} x b[{job.k}x{job.n}]@{job.b:#x}+{job.ldb}{packed}{bias}; {scale};"

@@ -8,10 +8,11 @@ A step begins with its kind. A start has its count of groups, the address of its
 each group :data:`JOB_WORDS` words, in the order of :data:`JOB_FIELDS`: those of its first job, its
 count of jobs, what is added to each address from a job to the next, and the words of windows or of
 maps as the descriptor of a job has them; of a product with octaves, the bytes from A to these, and
-from a row of them to the next. A move has :data:`MOVE_FIELDS`: the address that it writes
-to, that of its records and loops and the count of their words, the sources of a byte, and the
-address of a table, or 0. Addresses are from the memory's start; from :data:`.golden_job.CHIP` on,
-those of a job are on chip. A record is a count of bytes, and for each source an address, which goes
+from a row of them to the next; of one whose groups are scaled, the address of powers, the bytes
+from a row of them to the next, and both of scales. A move has :data:`MOVE_FIELDS`: the address that
+it writes to, that of its records and loops and the count of their words, the sources of a byte, and
+the address of a table, or 0. Addresses are from the memory's start; those of a job are on chip from
+:data:`.golden_job.CHIP` on. A record is a count of bytes, and for each source an address, that goes
 on with each byte; or a number below 0, which is a code less 256, and stays. A loop is a number
 below 0, how often less 0; the words of its body, records and loops; what is added to the addresses
 of the first source each time; and to those of all others; and its body.
@@ -76,6 +77,7 @@ class _Option(IntFlag):
     TABLE = 128
     PACKED = 256
     LISTED = 512
+    GROUPED = 1024
 
 
 _PLACES = ("a", "b", "c", "bias", "records", "m", "n", "k", "lda", "ldb", "ldc")
@@ -90,6 +92,7 @@ RING_FIELDS = ("at", "base_lo", "base_hi", "counters", "low", "high", "count", "
 _LACKING = ("encode", "b_format", "a_scales", "b_scales", "ldsa", "ldsb")
 _OF_A = ("a_scales", "ldsa")
 """Of a product whose B has no scales, these are of octaves in the rows of A."""
+_OF_GROUPS = ("a_scales", "ldsa", "b_scales", "ldsb")
 _HIGH = {low: name for name, low in HIGH.items()}
 _NAMES = {number: name for name, number in OPERATIONS.items()}
 
@@ -103,8 +106,8 @@ def group_words(group: JobGroup) -> list[int]:
         It has what words have no place for: several formats, block scales, or factors of rows.
     """
     job = group.job
-    octaves = _OF_A if _has_octaves(job) else ()
-    lacking = [name for name in _LACKING if getattr(job, name) and name not in octaves]
+    sides = _OF_GROUPS if _has_groups(job) else _OF_A if _has_octaves(job) else ()
+    lacking = [name for name in _LACKING if getattr(job, name) and name not in sides]
     lacking += ["row_factors"] * (job.row_factors is not None)
     if lacking:
         raise ValueError(f"a job of a program must be without {', '.join(lacking)}")
@@ -121,6 +124,7 @@ def group_words(group: JobGroup) -> list[int]:
         (_Option.TABLE, job.table),
         (_Option.PACKED, job.packed),
         (_Option.LISTED, job.places is not None or job.vector in HIGH),
+        (_Option.GROUPED, _has_groups(job)),
     ):
         options |= option if given else _Option(0)
     scale = [
@@ -182,7 +186,9 @@ def group_of(words: Sequence[int]) -> JobGroup:
     if job.vector in MAPS:
         (first, zero), (second, other) = map(map_of_word, more[:2])
         job = replace(job, zeros=(zero, other), factors=(first, second))
-    if job.vector is None and job.window is None and more[1]:
+    if _Option.GROUPED in options:
+        job = replace(job, **dict(zip(_OF_GROUPS, more, strict=False)))
+    elif job.vector is None and job.window is None and more[1]:
         job = replace(job, a_scales=job.a + more[0] & 0xFFFFFFFF, ldsa=more[1])
     return JobGroup(job=job, count=count, **steps)
 
@@ -192,14 +198,22 @@ def _has_octaves(job: Job) -> bool:
     return job.vector is None and job.window is None and job.ldsa > 0 and not job.ldsb
 
 
+def _has_groups(job: Job) -> bool:
+    """Return whether groups of K are scaled: blocks along K, of A and B in one format."""
+    sides = job.ldsa > 0 and job.ldsb > 0 and job.block_k > 0
+    return job.vector is None and job.window is None and sides and not job.a_format
+
+
 def _more_words(job: Job) -> list[int]:
-    """Write what windows are, how maps meet, where in rows of A octaves are, or a list.
+    """Write what windows are, how maps meet, where octaves, or powers and scales, are, or a list.
 
     Of a list its address, and the least magnitude.
     """
     words = [job.places or 0, job.least] if job.window is None else window_words(job.window)
     if job.vector in MAPS:
         words = [map_word(*pair) for pair in zip(job.factors, job.zeros, strict=True)]
-    if _has_octaves(job):
+    if _has_groups(job):
+        words = [getattr(job, name) for name in _OF_GROUPS]
+    elif _has_octaves(job):
         words = [job.a_scales - job.a, job.ldsa]
     return [*words, *[0] * (len(_MORE_WORDS) - len(words))]

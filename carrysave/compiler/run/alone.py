@@ -94,6 +94,8 @@ class Alone:
             name: data[start : start + count] if name in sides else data
             for name, data in self.rows.items()
         }
+        if self.job.vector is None and self.job.ldsb and target.info.group_scales:
+            rows["a_scales"] = self.rows["a_scales"][:, start : start + count]
         if "row_factors" in rows:
             part = slice(FACTOR_BYTES * start, FACTOR_BYTES * (start + count))
             rows["row_factors"] = rows["row_factors"][:, part]

@@ -14,6 +14,8 @@ def facts_of(info: Info) -> dict[str, Any]:
     names = ("k_max", "dimension_width", "a", "b", "codes", "rounding", "scratch")
     facts: dict[str, Any] = {name: _plain(getattr(info, name)) for name in names}
     facts["sum"] = _plain(info.sums)
+    if info.group_scales:
+        facts["group_scales"] = info.group_scales
     facts["features"] = ", ".join(sorted(info.features))
     facts |= {
         name: getattr(info.stores, name)

@@ -10,6 +10,7 @@ from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.compiler.timing.timed_blocks import bounds, timed, with_blocks
+from carrysave.driver.group_scales import of_depth
 from carrysave.driver.job import Job
 from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, Stores, candidates
@@ -90,8 +91,8 @@ def known_blocks(job: Job, target: Target) -> tuple[np.ndarray, int]:
     known = candidates(stores, job.m, job.n, words)
     if job.window is not None:
         known = _whole_taps(known, job.window, stores)
-    if target.spec.shares and job.ldsa:
-        known = _of_shares(known, job.block_k, target)
+    if (target.spec.shares and job.ldsa) or (target.spec.group_scales != "none" and job.ldsb):
+        known = of_depth(known, job.block_k, stores)
     return _apart(known, job, stores), c_bits
 
 
@@ -123,14 +124,6 @@ def finer_windows(window: Window, beat: int) -> Iterator[Window]:
         )  # fmt: skip
         if rest == 0 and finer.sized and finer.legal:
             yield finer
-
-
-def _of_shares(blocks: np.ndarray, deep: int, target: Target) -> np.ndarray:
-    """Return blocks of as many beats of K as a block of shares has."""
-    given = np.unique(blocks[:, [0, 1, 3]], axis=0)
-    fits = [target.spec.fits(m, n, deep) for m, n, _ in given.tolist()]
-    chosen = given[np.array(fits, bool)]
-    return np.insert(chosen, 2, deep, axis=1)
 
 
 def _whole_taps(blocks: np.ndarray, window: Window, stores: Stores) -> np.ndarray:

@@ -60,7 +60,7 @@ def timed(job: Job, known: np.ndarray, c_bits: int, target: Target) -> tuple[int
     shape = (
         on_chip, job.m, job.k, job.n, job.lda, job.ldb, job.ldc, job.window, job.bias is None,
         job.records is None, job.table, job.a_format, job.b_format, job.accumulate,
-        job.row_factors is None, job.ldsa, target.spec, target.memory, target.ring_build,
+        job.row_factors is None, job.ldsa, job.ldsb, target.spec, target.memory, target.ring_build,
     )  # fmt: skip
     return _timed(_Product(shape, c_bits, job, target), known.tobytes(), known.shape[1])
 
@@ -130,6 +130,8 @@ def bounds(job: Job, some: np.ndarray, c_bits: int, target: Target) -> np.ndarra
     )
     read = read + _PART * ups * acrosses * depths
     blocks = ups * acrosses * ((stores.latency + _BIAS) / 2 if job.bias is not None else 0)
+    if target.spec.group_scales != "none" and job.ldsb:  # a number a cycle of each group
+        blocks = np.maximum(blocks, depths * job.m * job.n)
     # Of as many cycles, fewer parts.
     moved = written + read if target.memory.sdram else np.maximum(written, read)
     return np.max([cycles, moved, blocks], axis=0) + _FEWER * ups * acrosses * depths

@@ -159,6 +159,7 @@ typedef struct {
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
+    uint32_t group_scales; /* 1, 2: sums of groups of K can be scaled, by fp16 or bf16; 0: they cannot */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
@@ -226,7 +227,7 @@ typedef struct {
     uint32_t m, n, k;
     uint32_t lda, ldb, ldc; /* bytes from a row to the next */
     uint64_t a_scales, b_scales; /* if the mode has blocks; b_scales: a codebook of the job */
-    uint32_t ldsa, ldsb;
+    uint32_t ldsa, ldsb; /* without blocks, and with info.group_scales: of groups, unless ldsb is 0 */
     /* Address of N sums, if add_bias; of M factors of rows, if accumulate, too: CARRYSAVE_FACTOR_BYTES
      * each, in units of 2^-15, by which the sums in memory are multiplied before any are added. */
     uint64_t bias;
@@ -303,6 +304,14 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
 /* Choose the blocks of a job; better than the device's own choice for small and odd sizes. With
  * fixed_blocks there is no other, and vector jobs have none; those of windows stay as they are. */
 void carrysave_plan(const carrysave *device, carrysave_job *job);
+
+/* Have a product scale the integer sums of groups of so many codes along K, 2^i beats, the last of
+ * which may have fewer, and add them up in fp32, if the device has group_scales: choose its blocks and
+ * strides, and float C. The caller sets a_scales, exponents of 2, a byte of two's complement for each
+ * row of A in a row for each group, -128 for NaN; and b_scales, 16 bits for each column in a row for
+ * each group. There is no bias, accumulation or requantisation then. CARRYSAVE_BAD_MODE: the device
+ * or the job cannot; CARRYSAVE_BAD_BLOCK: such groups cannot be. */
+carrysave_status carrysave_job_groups(const carrysave *device, carrysave_job *job, uint32_t group);
 
 /* Say whether the device would refuse a job. */
 carrysave_status carrysave_check(const carrysave *device, const carrysave_job *job);

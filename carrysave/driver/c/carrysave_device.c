@@ -61,6 +61,8 @@ bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t
         || !holds(info->b_bytes, info->tile_k / deep, info->tile_n, info->b.bits,
                   info->data_width))
         return false;
+    if (info->group_scales > 2u || (info->group_scales && info->sum.bits != 32u))
+        return false;
     if (info->requantiser && (uint32_t)info->rounding > CARRYSAVE_ROUND_EVEN)
         return false;
     if ((uint32_t)info->codebook > CARRYSAVE_CODEBOOK_MASKS_2_4 || (info->codebook && info->trits)

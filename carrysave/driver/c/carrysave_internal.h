@@ -19,6 +19,9 @@ static inline uint32_t ceil_div(uint32_t value, uint32_t by)
 /* Of a place in a list, and of how many there are. */
 #define CARRYSAVE_PLACE_BYTES 4u
 
+/* Of a column's scale of a group. */
+#define CARRYSAVE_SCALE_BYTES 2u
+
 /* Matrices of a job, in the order of its addresses. */
 enum { IN_A, IN_B, OUT_C, IN_BIAS, IN_RECORDS, IN_A_SCALES, IN_B_SCALES, MATRICES };
 
@@ -72,6 +75,12 @@ static inline words words_of(const carrysave *device, const carrysave_job *job)
     w.b_deep = device->info.b_deep;
     w.b_rows = ceil_div(w.k, w.b_deep);
     return w;
+}
+
+/* Whether a product scales groups of K, as its strides say. */
+static inline bool carrysave_grouped(const carrysave *device, const carrysave_job *job)
+{
+    return device->info.group_scales && job->ldsb && !job->vector && !job->mode.block;
 }
 
 /* Whether a device can be as its registers say, of which some are not kept. */

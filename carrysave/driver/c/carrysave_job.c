@@ -86,10 +86,21 @@ static bool can_requantise(const carrysave *device, const carrysave_job *job)
         && (!job->relu || job->zero_point <= job->high);
 }
 
-/* Whether the device has what a job asks for. */
-static bool has(const carrysave_info *info, const carrysave_job *job)
+/* Whether groups are blocks along K of 2^i beats, with nothing that is of integer sums. */
+static bool can_group(const carrysave_job *job)
 {
+    return job->block_m && job->block_n && job->block_k && !(job->block_k & (job->block_k - 1u))
+        && !job->requantise && !job->accumulate && !job->add_bias && !job->packed;
+}
+
+/* Whether the device has what a job asks for. */
+static bool has(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_info *info = &device->info;
     const carrysave_mode *mode = &job->mode;
+
+    if (carrysave_grouped(device, job) && !can_group(job))
+        return false;
 
     if ((job->requantise && !info->requantiser)
         || (job->add_bias && !(job->accumulate ? info->row_factors : info->bias))
@@ -151,7 +162,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
         if (job->k > (mode->codes ? mode->k_max : info->k_max)
             || (job->listed && info->lists && job->k > info->lists))
             return CARRYSAVE_BAD_K;
-        if (!has(info, job))
+        if (!has(device, job))
             return CARRYSAVE_BAD_MODE;
     }
     if (job->of_windows && carrysave_check_window(job) != CARRYSAVE_OK)
@@ -252,16 +263,10 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
     store(descriptor + JOB(LDA), job->lda);
     store(descriptor + JOB(LDB), job->ldb);
     store(descriptor + JOB(LDC), job->ldc);
-    if (job->mode.block) {
-        store_wide(descriptor + JOB(A_SCALES_LO), job->a_scales);
-        store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
-        store(descriptor + JOB(LDSA), job->ldsa);
-        store(descriptor + JOB(LDSB), job->ldsb);
-    } else {
-        store_wide(descriptor + JOB(A_SCALES_LO), job->a_scales);
-        store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
-        store(descriptor + JOB(LDSA), job->ldsa);
-    }
+    store_wide(descriptor + JOB(A_SCALES_LO), job->a_scales);
+    store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
+    store(descriptor + JOB(LDSA), job->ldsa);
+    store(descriptor + JOB(LDSB), job->ldsb);
     if (job->of_windows) {
         carrysave_window_words(&job->window, window);
         for (number = 0; number < 4u; number++)

@@ -19,9 +19,12 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     /* In rows of A, of as many bytes as the build's blocks: one at least. */
     const uint32_t octaves = !block && job->ldsa && !job->of_windows;
     const words w = words_of(device, job);
+    uint32_t groups = 0u;
 
     if (job->vector)
         return carrysave_vector_matrix(device, job, which);
+    if (carrysave_grouped(device, job) && job->block_k)
+        groups = ceil_div(ceil_div(job->k, info->tile_k), job->block_k);
     /* Only the one that is asked for: a small processor takes long for all of them. */
     switch (which) {
     case IN_A:
@@ -47,6 +50,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
                          job->n + job->table * (CARRYSAVE_TABLE_BYTES / CARRYSAVE_RECORD_BYTES),
                          8u * CARRYSAVE_RECORD_BYTES, 0u);
     case IN_A_SCALES:
+        if (groups)
+            return matrix_of(job->a_scales, groups, job->m, 8u, job->ldsa);
         if (job->listed)
             return matrix_of(job->a_scales, 1u, job->k + 1u, 8u * CARRYSAVE_PLACE_BYTES, 0u);
         if (!block)
@@ -54,6 +59,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
         return matrix_of(job->a_scales, info->floats ? job->m : 0u,
                          ceil_div(job->k, block), 8u, job->ldsa);
     default:
+        if (groups)
+            return matrix_of(job->b_scales, groups, job->n, 8u * CARRYSAVE_SCALE_BYTES, job->ldsb);
         if (carrysave_book_bytes(info))
             return matrix_of(job->b_scales, 1u, carrysave_book_bytes(info), 8u, 0u);
         return matrix_of(job->b_scales, block ? ceil_div(job->k, block) : 0u, job->n,

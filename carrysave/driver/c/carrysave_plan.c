@@ -239,7 +239,9 @@ static void consider(const stores *s, const carrysave_job *job, uint32_t bits, s
     }
 }
 
-static void consider_all(const stores *s, const carrysave_job *job, uint32_t bits, search *found)
+/* With `group` beats, blocks have as many along K; 0: as many as is best. */
+static void consider_all(const stores *s, const carrysave_job *job, uint32_t bits, uint32_t group,
+                         search *found)
 {
     const uint32_t tiles_m = ceil_div(job->m, s->tile_m), tiles_n = ceil_div(job->n, s->tile_n);
     const uint32_t depth = ceil_div(job->k, s->tile_k);
@@ -254,6 +256,11 @@ static void consider_all(const stores *s, const carrysave_job *job, uint32_t bit
              n = next_size(tiles_n, most_n, grain_n, n)) {
             const uint32_t most_k = most_beats(s, m, n);
             const uint32_t longest = least(most_k, up_to(depth, grain_k));
+            if (group) {
+                if (longest && fits(s, m, n, group))
+                    consider(s, job, bits, found, m, n, group);
+                continue;
+            }
             if (longest)
                 consider(s, job, bits, found, m, n, longest);
             for (k = previous_size(depth, most_k, grain_k, longest);
@@ -262,6 +269,14 @@ static void consider_all(const stores *s, const carrysave_job *job, uint32_t bit
                 consider(s, job, bits, found, m, n, k);
         }
     }
+}
+
+static void take(carrysave_job *job, const blocks *best)
+{
+    job->block_m = best->m;
+    job->block_n = best->n;
+    job->block_k = best->k;
+    job->by_columns = best->by_columns;
 }
 
 void carrysave_plan(const carrysave *device, carrysave_job *job)
@@ -280,9 +295,32 @@ void carrysave_plan(const carrysave *device, carrysave_job *job)
         job->by_columns = false;
         return;
     }
-    consider_all(&s, &of_words, bits, &found);
-    job->block_m = found.best.m;
-    job->block_n = found.best.n;
-    job->block_k = found.best.k;
-    job->by_columns = found.best.by_columns;
+    consider_all(&s, &of_words, bits, 0u, &found);
+    take(job, &found.best);
+}
+
+carrysave_status carrysave_job_groups(const carrysave *device, carrysave_job *job, uint32_t group)
+{
+    const stores s = stores_of(device, job);
+    const uint32_t beats = group / s.tile_k;
+    const carrysave_info *info = &device->info;
+    matrix side;
+    search found;
+
+    if (!info->group_scales || job->vector || job->of_windows || job->requantise || job->accumulate
+        || job->add_bias || job->packed)
+        return CARRYSAVE_BAD_MODE;
+    if (!beats || group % s.tile_k || (beats & (beats - 1u)))
+        return CARRYSAVE_BAD_BLOCK;
+    memset(&found, 0, sizeof found);
+    consider_all(&s, job, info->sum.bits, beats, &found);
+    if (!found.any)
+        return CARRYSAVE_BAD_BLOCK;
+    take(job, &found.best);
+    job->ldsa = job->ldsb = 1u; /* there are scales */
+    side = carrysave_matrix(device, job, IN_A_SCALES);
+    job->ldsa = whole_beats(device, side);
+    side = carrysave_matrix(device, job, IN_B_SCALES);
+    job->ldsb = whole_beats(device, side);
+    return CARRYSAVE_OK;
 }

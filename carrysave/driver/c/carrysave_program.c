@@ -24,7 +24,7 @@
 enum { MOVE = 1, START = 2, FLOATS = 3, RING = 4 };
 enum { JOB_WORDS = 34, HEAD_WORDS = 6, PARAMETER_WORDS = 5, RING_WORDS = 9, ADDRESSES = 5 };
 enum { ADD_BIAS = 1, REQUANTISE = 2, PER_COLUMN = 4, BY_COLUMNS = 8, ACCUMULATE = 16, RELU = 32, WINDOW = 64,
-       TABLE = 128, PACKED = 256, LISTED = 512 };
+       TABLE = 128, PACKED = 256, LISTED = 512, GROUPED = 1024 };
 
 /* The bit of MODE, in a device that can have lists. */
 #ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__LISTED_bm
@@ -207,6 +207,11 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
         job->a_scales = job->listed ? address(of, word[29]) : 0u;
         if (job->vector == CARRYSAVE_INDEX)
             job->low = (int32_t)word[30];
+    } else if (flags & GROUPED) {
+        job->a_scales = address(of, word[29]);
+        job->ldsa = word[30];
+        job->b_scales = address(of, word[31]);
+        job->ldsb = word[32];
     } else if (!job->vector && !job->of_windows && word[30]) {
         job->a_scales = job->a + word[29];
         job->ldsa = word[30];

@@ -149,7 +149,7 @@ class CDevice(Coprocessor):
         found = self._device.info
         major, minor, patch = expected.version
         assert found.version == major << 16 | minor << 8 | patch
-        for name in ("engine", "hash", "k_max", "address_width", "dimension_width"):
+        for name in ("engine", "hash", "k_max", "address_width", "dimension_width", "scratch"):
             assert getattr(found, name) == getattr(expected, name), name
         for name, value in vars(expected.stores).items():
             assert getattr(found, name, value) == value, name
@@ -159,12 +159,12 @@ class CDevice(Coprocessor):
             number = getattr(found, name)
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
-        flags = [name for name, kind in found._fields_ if kind is c_bool and name != "ready"]
-        others = {"narrow", "vector", "scratch", "taps", "lists", "codebook"}
+        flags = ["taps", *(name for name, kind in found._fields_ if kind is c_bool)]
+        flags.remove("ready")
+        others = {"narrow", "vector", "scratch", "lists", "codebook", "group_scales"}
         assert {name for name in flags if getattr(found, name)} == expected.features - others
-        assert bool(found.taps) == ("taps" in expected.features)
         assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding
-        assert found.scratch == expected.scratch
+        assert ("", "fp16", "bf16")[found.group_scales] == expected.group_scales
         assert found.scratch_base == (expected.memory_end if expected.scratch else 0)
         self._check_vector()
 

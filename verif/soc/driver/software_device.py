@@ -7,6 +7,7 @@ import numpy as np
 
 from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor
+from golden.soc.group_scales import grouped
 from golden.soc.maps import MAPS
 from golden.soc.window import Window
 from hw.soc.coprocessor import discovery
@@ -221,6 +222,7 @@ class SoftwareDevice:
         base = self.spec.scratch_base
         places = ["a", "b", "c"] + ["a_scales", "b_scales"] * bool(self.spec.inside.block)
         places += ["b_scales"] * bool(self.spec.inside.expander.table_bytes)
+        places += ["a_scales", "b_scales"] * grouped(self.spec, job)
         more = "bias", "row_factors", "records", "places"
         places += [name for name in more if getattr(job, name) is not None]
         found = {name: getattr(job, name) for name in places}
