@@ -195,6 +195,7 @@ def run(
             block=block,
             fallback=options.host_fallback,
             compare=options.compare,
+            attention=options.attention,
         )
         return NetworkRun(*execute(request, Path(folder) / "runs", steps))
 

@@ -63,6 +63,9 @@ class RunOptions(Options):
         greatest magnitude, and compare with the dense model.
     energy : cells for the engine's energy, which is synthesised for them: ``osu018``, a Liberty
         file, a library, or a function that loads one; None or ``none``: no energy.
+    attention : how attention of codes is computed: ``one-pass`` over scores, by blocks of keys;
+        ``rows``, a softmax of whole rows; ``host``, all but its scores in floats; ``auto``: on a
+        co-processor with ``shares`` one of the first two, of fewer cycles, else the last.
     """
 
     labels: Any = None
@@ -80,3 +83,4 @@ class RunOptions(Options):
     states: Mapping[str, str] | None = None
     prune: str = "none"
     energy: Any = None
+    attention: str = "auto"

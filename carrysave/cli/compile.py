@@ -23,11 +23,12 @@ from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
+from carrysave.compiler.program.head_ways import AUTO, WAYS, HeadWays
 from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.schedule import Schedule
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.packed import why_dense
-from carrysave.errors import UsageError, needs
+from carrysave.errors import UsageError, check_choice, needs
 from carrysave.progress import Steps
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ class NetworkFlags(InputSizes):
         str | None,
         Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
     ] = None
-
     schedule: Annotated[
         str,
         Parameter(
@@ -69,10 +69,19 @@ class NetworkFlags(InputSizes):
     schedule_seconds: Annotated[
         float, Parameter(help="Seconds that the solver of --schedule ilp may take.")
     ] = 10.0
+    attention: Annotated[
+        str,
+        Parameter(
+            help="Attention of codes: one-pass (by blocks of keys: a vector unit with exps and"
+            " divide, and shares), rows (a softmax of whole rows there), host (a host segment),"
+            " auto (with shares the first or second, of fewer cycles; else the third)."
+        ),
+    ] = AUTO
 
     def check(self) -> None:
         """Check the choices."""
         self.chosen.check()
+        check_choice("attention", self.attention, WAYS)
         if self.timeline is not None:
             from carrysave.compiler.run.timeline import check_path  # slow to load, and rarely used
 
@@ -135,9 +144,9 @@ def compile_model(
     if is_text(model):
         if network != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after,"
-                " --timeline, --batch-axis, --constant and --state must be left out of"
-                f" {model.name}"
+                "--attention, --input, --batch, --dump, --schedule, --schedule-seconds,"
+                " --stop-after, --timeline, --batch-axis, --constant and --state must be left"
+                f" out of {model.name}"
             )
         described = _text(model, text, block.settings(), memory, folder)
     else:
@@ -197,7 +206,8 @@ def _network_program(
     graph = sized(graph, inputs)
     with Steps(errors) as steps, within_file(model):
         steps.step(f"compile {model.name}")
-        lowered = _passed(graph, target, options.dump, options.stop_after)
+        ways = HeadWays(target, options.attention)
+        lowered = _passed(graph, ways, options.dump, options.stop_after)
         if options.stop_after is not None:
             sys.stdout.write(dump.text(lowered))
             return None
@@ -205,6 +215,7 @@ def _network_program(
 
         program = compile_network(lowered, target, inputs, samples=samples, schedule=options.chosen)
     described, files = _write(program, folder, model.name, {})
+    described["attention"] = ways.facts()
     if options.timeline is not None:
         from carrysave.compiler.run.spans import by_model
         from carrysave.compiler.run.timeline import write_timeline
@@ -222,9 +233,9 @@ def _command() -> str:
     return shlex.join(["carrysave", *sys.argv[1:]])
 
 
-def _passed(graph: Graph, target: Target, to: Path | None, stop_after: str | None) -> Lowered:
+def _passed(graph: Graph, ways: HeadWays, to: Path | None, stop_after: str | None) -> Lowered:
     """Run the passes; write what each made."""
-    setting = Setting(target=target, choices=read(graph), program=True)
+    setting = Setting(target=ways.target, choices=read(graph), program=True, attention=ways)
     until = PASSES[-1].name if stop_after is None else stop_after
     lowered = Lowered(graph, graph.proto)
     _dump(to, 0, "model", lowered)

@@ -79,6 +79,14 @@ class RunFlags(RunOptions):
         ),
     ]
     memory: MemoryName
+    attention: Annotated[
+        str,
+        Parameter(
+            help="Attention of codes: one-pass (by blocks of keys: a vector unit with exps and"
+            " divide, and shares), rows (a softmax of whole rows there), host (all but scores in"
+            " floats), auto (with shares the first or second, of fewer cycles; else the third)."
+        ),
+    ]
     batch_axis: Annotated[str | None, Hidden]
     constants: Annotated[Mapping[str, Any] | None, Hidden]
     states: Annotated[Mapping[str, str] | None, Hidden]

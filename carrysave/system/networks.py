@@ -14,6 +14,7 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
 from carrysave.compiler.program.floats import Floats
+from carrysave.compiler.program.head_ways import HeadWays
 from carrysave.compiler.program.names import is_program
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
@@ -123,7 +124,7 @@ def _compiled(
 ) -> Program:
     """Compile a network; refuse one with host segments before anything is computed."""
     check_target(target)
-    lowered = lower(graph, target, until=PASSES[-1].name, program=True)
+    lowered = lower(graph, target, until=PASSES[-1].name, program=True, attention=HeadWays(target))
     if reasons := between(lowered, target):
         raise ValueError("; ".join(reasons))
     most = request.chosen.sdram.bytes

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from carrysave.compiler.encoder.codes import scaled
-from carrysave.compiler.encoder.one_pass import ONE, Head, one_pass
 from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.heads import Head, attend
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.jobs import product, rows, scaled, scaling
+from carrysave.compiler.program.one_pass import ONE
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.block import by_block
 from carrysave.compiler.run.network import by_golden
@@ -85,7 +85,7 @@ def measure(side: int, keys: int, way: str, *, simulate: bool = True) -> dict[st
         context=image.reserve("context", QUERIES, WIDTH + 1, 8),
         scoring=scaled(scale, (1 << BITS - 1) - 1),
     )
-    (whole_rows if way == WHOLE else partial(one_pass, node="head"))(image, head=head)
+    (whole_rows if way == WHOLE else partial(attend, node="head"))(image, head=head)
     program = assembled(image, [image.steps])
     memory, left = program.memory.copy(), program.memory.copy()
     by_golden(program, memory)(program.sections[0])

@@ -19,6 +19,7 @@ from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.front.text import load_text
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.head_ways import HeadWays
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.target.target import Target
@@ -36,6 +37,7 @@ from verif.compiler.networks import attention, feature_maps, gates, places
 from verif.compiler.test_map_jobs import network_of
 from verif.compiler.test_program import mixed
 from verif.language import test_text
+from verif.networks.attending import projected
 from verif.networks.encoder.test_simulate import SMALL, small, small_integers
 from verif.support.networks import MODELS, quantise
 from verif.system.networks import convolutions
@@ -58,6 +60,11 @@ DESIGNS: Mapping[str, Mapping[str, str]] = {
     },
     "sparse": {"sparse": "true", "ring": "false"},
     "encoder": {"vector": SMALL, "code_bytes": "2", "transpose": "true", "gather": "true"},
+    "one pass": {
+        "vector": "vector_unit(width=16,scale_width=8,out_width=16,signed=true,lanes=4,length=64,"
+        "operations=add,exps,divide)",
+        "code_bytes": "2", "shares": "true", "transpose": "true",
+    },
     "decoder": {
         "vector": f"vector_unit({_UNIT})", "requantise": "false", "accumulate": "false",
     },
@@ -101,7 +108,7 @@ def _network(
             drawn = rng.normal(size=sizes) if floats else rng.integers(0, 256, sizes)
             given[name] = drawn.astype(kind)
         runs.append(({name: one for name, one in given.items() if name not in states.values()}, {}))
-    lowered = lower(graph, target, until=PASSES[-1].name)
+    lowered = lower(graph, target, until=PASSES[-1].name, attention=HeadWays(target))
     return compile_network(lowered, target, given, samples=samples), runs
 
 
@@ -178,6 +185,9 @@ PROGRAMS: Mapping[str, Case] = {
     "encoder": Case("encoder", _encoder),
     "encoder on chip": Case(
         None, lambda folder: (small(folder / "model", 4, scratch="4096"), [({}, {})])
+    ),
+    "attention in one pass": Case(
+        "one pass", lambda folder: _network(projected(1)[0], on="one pass")
     ),
     "decoder": Case("decoder", partial(_decoder, form="attention", position=True)),
     "recurrent decoder": Case("decoder", partial(_decoder, form="recurrent", position=False)),

@@ -16,6 +16,7 @@ __all__ = [
     "WIDTH",
     "Coded",
     "attend",
+    "grouped",
     "joined",
     "projected",
     "rotated",
@@ -111,7 +112,7 @@ class Coded:
     heads, key_heads : of queries, and of keys and values.
     by_head : heads have an axis.
     keys : rows of keys; None: all of the input's.
-    value_width : numbers of a head of values.
+    width, value_width : numbers of a head of queries and keys, and of values; None: as many.
     """
 
     def __init__(
@@ -121,15 +122,16 @@ class Coded:
         *,
         by_head: bool = False,
         keys: int | None = None,
-        value_width: int = WIDTH,
+        width: int = WIDTH,
+        value_width: int | None = None,
         kind: Any = np.uint8,
         opset: int = 23,
     ) -> None:
         self.heads, self.key_heads = heads, key_heads or heads
         self.b = Builder(np.random.default_rng(7), opset=opset)
         self.kind, self.by_head, self.keys = kind, by_head, keys
-        self.widths = {"q": heads * WIDTH, "k": self.key_heads * WIDTH}
-        self.widths["v"] = self.key_heads * value_width
+        self.widths = {"q": heads * width, "k": self.key_heads * width}
+        self.widths["v"] = self.key_heads * (width if value_width is None else value_width)
         self.shape = (BATCH, ROWS, sum(self.widths.values()))
         starts = np.cumsum([0, *self.widths.values()])
         for name, start, end in zip("qkv", starts[:-1], starts[1:], strict=True):
@@ -177,3 +179,21 @@ class Coded:
             heads = self.heads if name == "q" else self.key_heads
             made.append(split((part.astype(np.float64) - 9) * step, heads))
         return made
+
+
+def grouped(
+    heads: int = 4, key_heads: int = 2, less: int = 0, sink: bool = False, **values: Any
+) -> Coded:
+    """Return a model of onnxruntime's attention of groups, of whole sequences of its rows.
+
+    Parameters
+    ----------
+    less : by how much the last sequence is shorter.
+    sink : heads have a score besides.
+    """
+    coded = Coded(heads, key_heads, width=8, opset=17)
+    lengths = coded.b.constant([ROWS - 1] * (BATCH - 1) + [ROWS - 1 - less], np.int32)
+    more = ["", "", lengths, coded.b.constant(ROWS, np.int32)]
+    more += [*[""] * 4, coded.b.constant(np.ones(heads))] if sink else []
+    counts = {"num_heads": heads, "kv_num_heads": key_heads}
+    return coded.add("GroupQueryAttention", more, **counts, **values)

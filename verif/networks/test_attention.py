@@ -12,7 +12,15 @@ from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.attention import attention
 from carrysave.compiler.passes.pipeline import lower
-from verif.networks.attending import BATCH, ROWS, WIDTH, Coded, attend, joined, projected
+from verif.networks.attending import (
+    BATCH,
+    ROWS,
+    WIDTH,
+    Coded,
+    attend,
+    joined,
+    projected,
+)
 from verif.networks.comparing import TARGET, compare, draw, multiplier
 
 

@@ -4,21 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from carrysave.compiler.encoder.codes import CODE, WIDE, IntegerBlock, IntegerEncoder, scaled
+from carrysave.compiler.encoder.codes import CODE, WIDE, IntegerBlock, IntegerEncoder
 from carrysave.compiler.encoder.on_chip import Held, held
-from carrysave.compiler.encoder.one_pass import ONE, averaging, dividing, share_parts, unit_of
+from carrysave.compiler.lowered.heads import ONE_PASS, ROWS
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
-from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.jobs import product, rows, scaled, scaling
+from carrysave.compiler.program.one_pass import ONE, averaging, dividing, share_parts, unit_of
 from carrysave.compiler.program.share_jobs import share_product
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 from golden.soc.shares import share_columns
 
-__all__ = ["ONE_PASS", "ROWS", "Attention"]
-
-ONE_PASS, ROWS = "one-pass", "rows"
-"""Ways of attention: in one pass over scores, by blocks of keys; a softmax of whole rows."""
+__all__ = ["Attention"]
 
 
 @dataclass
@@ -41,7 +39,7 @@ class Attention:
     chip : bytes on chip that are used; None: all.
     tokens : that buffers have room for; None: those of the sentence. If they are more, rows are not
         computed in parts.
-    way : one of :data:`ONE_PASS`, :data:`ROWS`.
+    way : :data:`ONE_PASS` or :data:`ROWS`.
     """
 
     image: Image

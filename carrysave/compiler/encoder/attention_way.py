@@ -1,7 +1,8 @@
 """The way of attention that takes fewer cycles, of those that a co-processor has."""
 
-from carrysave.compiler.encoder.attention import ONE_PASS, ROWS, Attention
+from carrysave.compiler.encoder.attention import Attention
 from carrysave.compiler.encoder.codes import IntegerEncoder
+from carrysave.compiler.lowered.heads import ONE_PASS, ROWS
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target

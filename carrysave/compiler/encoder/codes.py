@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from carrysave.compiler.front.encoder_weights import Dense
+from carrysave.compiler.program.jobs import scaled
 from carrysave.driver import Requantisation
-from golden.npe import requantiser as unit
 from golden.npe.vector import VectorUnitSpec
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "IntegerEncoder",
     "NormCodes",
     "Row",
-    "scaled",
 ]
 
 CODE = 127
@@ -91,15 +90,6 @@ class DenseCodes:
     def to(self, steps: np.ndarray | float, most: int = CODE) -> Requantisation:
         """Return the requantisation of sums to codes of up to `most` with these steps."""
         return scaled(self.steps / steps, most)
-
-
-def scaled(scale: np.ndarray | float, most: int) -> Requantisation:
-    """Return the requantisation of sums, times a scale, to codes of up to `most`."""
-    values: list[int | np.ndarray] = [*unit.dyadic(scale)]
-    if not np.ndim(scale):
-        values = [int(np.asarray(value).item()) for value in values]
-    multiplier, shift = values
-    return Requantisation(multiplier=multiplier, shift=shift, zero_point=0, low=-most, high=most)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from carrysave.compiler.encoder.attention import ONE_PASS, ROWS, Attention
+from carrysave.compiler.encoder.attention import Attention
 from carrysave.compiler.encoder.attention_way import chosen_way
 from carrysave.compiler.encoder.codes import (
     DenseCodes,
@@ -13,6 +13,7 @@ from carrysave.compiler.encoder.codes import (
 )
 from carrysave.compiler.encoder.floats import rows_of
 from carrysave.compiler.encoder.pooling import VECTORS, add_pool
+from carrysave.compiler.lowered.heads import ONE_PASS, ROWS
 from carrysave.compiler.program.affine import affine
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.buffers import Buffer

@@ -10,10 +10,10 @@ from carrysave.compiler.encoder.codes import (
     IntegerEncoder,
     NormCodes,
     Row,
-    scaled,
 )
 from carrysave.compiler.encoder.ranges import BlockRanges, Ranges
 from carrysave.compiler.front.encoder_weights import Block, Dense, Encoder, Norm
+from carrysave.compiler.program.jobs import scaled
 from golden.elementary import power
 from golden.npe.vector import VectorUnitSpec
 from golden.portable_product import product

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.compiler.encoder.codes import WIDE, scaled
+from carrysave.compiler.encoder.codes import WIDE
 from carrysave.compiler.program.buffers import Buffer
-from carrysave.compiler.program.jobs import product
+from carrysave.compiler.program.jobs import product, scaled
 
 __all__ = ["VECTORS", "add_pool"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrysave.compiler.encoder.attention import ONE_PASS, ROWS
+from carrysave.compiler.lowered.heads import ONE_PASS, ROWS
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.keywords import Options

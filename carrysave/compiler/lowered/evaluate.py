@@ -22,6 +22,7 @@ from carrysave.compiler.graph.memory import limited
 from carrysave.compiler.graph.names import label
 from carrysave.compiler.graph.node_sizes import check_outputs
 from carrysave.compiler.graph.tensors import without_mapped
+from carrysave.compiler.lowered.heads import AttentionLayer
 from carrysave.compiler.lowered.lowered import PRODUCT, Lowered
 from carrysave.compiler.lowered.operands import Operands
 
@@ -82,8 +83,10 @@ def evaluate(
                 made = on_host(node, given, machine.opsets)
             if host is not None and proto.op_type != PRODUCT:
                 model_node = of_model(lowered, proto)
+                of_jobs = isinstance(lowered.of(proto), AttentionLayer)
                 kind = lowered.quantised_on_reading.get(proto.name, model_node.op_type)
-                host[kind] += operations(model_node, given, made) + getattr(node, "between", 0)
+                host[kind] += operations(proto if of_jobs else model_node, given, made)
+                host[kind] += getattr(node, "between", 0)
             values |= {name: one for name, one in zip(node.output, made, strict=False) if name}
             for name in {*node.input, *node.output} - {""}:
                 if last_use.get(name, at) <= at:

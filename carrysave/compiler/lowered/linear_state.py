@@ -35,6 +35,11 @@ class Codes:
     ends: tuple[int, int]
 
     @property
+    def kind(self) -> "np.dtype[Any]":
+        """Type of the codes, of a byte."""
+        return np.dtype(np.int8 if self.ends[0] + self.zero < 0 else np.uint8)
+
+    @property
     def most(self) -> int:
         """The greatest magnitude."""
         return max(map(abs, self.ends))

@@ -12,8 +12,11 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from carrysave.compiler.graph.graph import Graph, with_nodes
+from carrysave.compiler.graph.names import label
 from carrysave.compiler.passes.attention_facts import Facts, read
-from carrysave.compiler.passes.made import Made, MovedCodes, moved_codes
+from carrysave.compiler.passes.made import Made, MovedCodes, moved_codes, with_moved_codes
+from carrysave.compiler.passes.match_attention import attention_layer
+from carrysave.compiler.passes.setting import Setting
 
 __all__ = ["attention"]
 
@@ -28,21 +31,33 @@ class _Made(Made):
         return self.add("Reshape", [name, shape], what)
 
 
-def attention(graph: Graph) -> Graph:
-    """Replace attention of codes; others stay. Without any, returns the model itself."""
+def attention(graph: Graph, setting: Setting | None = None) -> Graph:
+    """Replace attention of codes; others stay. Without any, returns the model itself.
+
+    Parameters
+    ----------
+    graph : the model.
+    setting : where it chooses how attention is computed, nodes whose heads are jobs stay, and take
+        codes as the model moves their floats. In a program all others stay as they are.
+
+    Raises
+    ------
+    ValueError
+        A node that cannot be computed as it is asked for; says why.
+    """
     while True:
-        made = _once(graph)
+        made = _once(graph, setting)
         if made is graph:
             return graph
         # What follows attention of onnxruntime has its sizes only now.
         graph = made
 
 
-def _once(graph: Graph) -> Graph:
+def _once(graph: Graph, setting: Setting | None) -> Graph:
     nodes: list[NodeProto] = []
     constants: list[TensorProto] = []
     for node in graph.nodes:
-        made = _expanded(graph, node)
+        made = _made(graph, node, setting)
         nodes += [node] if made is None else made.nodes
         constants += [] if made is None else made.constants
     if len(nodes) == len(graph.nodes):
@@ -50,11 +65,25 @@ def _once(graph: Graph) -> Graph:
     return Graph(with_nodes(graph.proto, nodes, graph.outputs, constants))
 
 
-def _expanded(graph: Graph, node: NodeProto) -> _Made | None:
-    """Return the products of a node; None: it stays."""
+def _made(graph: Graph, node: NodeProto, setting: Setting | None) -> Made | None:
+    """Return what is in place of a node; None: it stays."""
     facts = read(graph, node)
     if facts is None:
         return None
+    if setting is not None and setting.attention is not None:
+        codes = [moved_codes(graph, name) for name in node.input[:3]]
+        known = [one for one in codes if one is not None]
+        try:
+            layer = attention_layer(graph, node, facts, [one.tensor for one in known], setting)
+        except ValueError as error:
+            raise ValueError(f"{label(node)}: {error}") from None
+        if layer is not None:
+            return with_moved_codes(graph, node, codes) if any(one.moves for one in known) else None
+    return None if setting is not None and setting.program else _expanded(graph, node, facts)
+
+
+def _expanded(graph: Graph, node: NodeProto, facts: Facts) -> _Made | None:
+    """Return the products of a node; None: it stays."""
     queries, keys = (moved_codes(graph, name) for name in node.input[:2])
     if queries is None or keys is None:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from carrysave.compiler.graph.graph import MICROSOFT, Graph
-from carrysave.compiler.graph.host_attention import MULTI_HEAD
+from carrysave.compiler.graph.host_attention import GROUP_QUERY, MULTI_HEAD
 from carrysave.compiler.graph.kernels import attributes
 
 __all__ = ["Facts", "read"]
@@ -27,6 +27,23 @@ _ANY: dict[str, type] = {
 }
 """Others, and their types; the mode is of an output that is not there."""
 _ANY_MICROSOFT: dict[str, type] = {"num_heads": int, "scale": float, "unidirectional": int}
+_GROUP: dict[str, type | tuple[Any, ...]] = {
+    "num_heads": int,
+    "kv_num_heads": int,
+    "local_window_size": int,
+    "scale": float,
+    "softcap": float,
+    "do_rotary": (0,),
+    "rotary_interleaved": (0, 1),
+    "smooth_softmax": (-1, 0),
+    "causal": (1,),
+    "k_quant_type": (b"NONE",),
+    "v_quant_type": (b"NONE",),
+    "kv_cache_bit_width": (0,),
+    "qk_output": (0,),
+    "sliding_window_cache": (0,),
+}
+"""Attributes of onnxruntime's operator of groups: types, or values that they must have."""
 _FLAT, _BY_HEAD = 3, 4
 """Axes of tensors whose heads lie along the last axis, and of those with an axis of heads."""
 
@@ -62,6 +79,8 @@ def read(graph: Graph, node: NodeProto) -> Facts | None:
     with padding, windows or a mask that is computed.
     """
     kind = (node.domain, node.op_type)
+    if kind == (MICROSOFT, GROUP_QUERY):
+        return _group_query(graph, node)
     if kind not in {("", "Attention"), (MICROSOFT, MULTI_HEAD)}:
         return None
     values, given = attributes(node), [*node.input, *[""] * _INPUTS][:_INPUTS]
@@ -90,6 +109,47 @@ def read(graph: Graph, node: NodeProto) -> Facts | None:
         cap=values.get("softcap", 0.0),
         mask=added,
     )
+
+
+def _group_query(graph: Graph, node: NodeProto) -> Facts | None:
+    """Read a node whose keys and values are all in its inputs, of sequences as long as the queries.
+
+    They are causal; a window is of so many keys, each query's own among them.
+    """
+    values, given = attributes(node), [*node.input, *[""] * _INPUTS]
+    past, (lengths, total), rest = given[3:5], given[5:7], given[7:]
+    later = any(name in graph.readers or name in graph.outputs for name in node.output[1:] if name)
+    if not all(given[:3]) or any(past) or any(rest) or later or not node.output[0]:
+        return None
+    for name, value in values.items():
+        legal = _GROUP.get(name, ())
+        if value not in legal if isinstance(legal, tuple) else not isinstance(value, legal):
+            return None
+    shapes = [graph.shapes.get(name, []) for name in given[:3]]
+    sizes = _sizes(shapes, (values.get("num_heads", 0), values.get("kv_num_heads", 0)))
+    if sizes is None or len(shapes[0]) != _FLAT or shapes[0][-2] != shapes[1][-2]:
+        return None
+    rows, scale, cap = shapes[0][-2], values.get("scale", 0.0), values.get("softcap", 0.0)
+    if not rows or not (0 <= scale < np.inf > cap >= 0):
+        return None
+    if not (_all(graph, lengths, rows - 1) and _all(graph, total, rows)):
+        return None
+    window, places = values.get("local_window_size", -1), np.arange(rows)
+    behind = places[:, None] - places
+    seen = (behind >= 0) & ((behind < window) | (window < 1))
+    return Facts(
+        flat=True,
+        **sizes,
+        scale=np.float32(scale or 1 / sqrt(sizes["width"])),
+        cap=cap,
+        mask=np.where(seen, np.float32(0), np.float32(-np.inf)),
+    )
+
+
+def _all(graph: Graph, name: str, number: int) -> bool:
+    """Return whether a tensor is a constant of one number."""
+    known = graph.constants.get(name)
+    return known is not None and bool((known == number).all())
 
 
 def _plain(node: NodeProto, values: dict[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """Nodes and constants in place of a node."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.names import key
 from carrysave.compiler.passes.quantised_tensor import QuantisedTensor, codes_of_one_scale
 
-__all__ = ["Made", "MovedCodes", "moved_codes"]
+__all__ = ["Made", "MovedCodes", "moved_codes", "with_moved_codes"]
 
 _ONE = np.float32(1)
 _MOVES = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
@@ -81,3 +82,16 @@ def moved_codes(graph: Graph, name: str) -> MovedCodes | None:
     if codes is None or codes.scale is None or codes.scale.dtype != np.float32:
         return None
     return MovedCodes(codes, moves[::-1])
+
+
+def with_moved_codes(graph: Graph, node: NodeProto, codes: Sequence[MovedCodes | None]) -> Made:
+    """Return a node that takes codes as they are moved, where floats of its first inputs are."""
+    made, names = Made(graph=graph, node=node), list[str]()
+    for at, (name, one) in enumerate(zip(node.input, codes, strict=False)):
+        if one is not None and one.moves:
+            name = made.floats(made.codes(one, f"input{at}"), one, f"input{at}")
+        names.append(name)
+    made.nodes.append(NodeProto())
+    made.nodes[-1].CopyFrom(node)
+    made.nodes[-1].input[: len(names)] = names
+    return made

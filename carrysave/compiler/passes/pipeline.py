@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.lowered.heads import Choose
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes.affine import affine
 from carrysave.compiler.passes.arg_max import arg_max
 from carrysave.compiler.passes.arithmetic import arithmetic
-from carrysave.compiler.passes.attention import attention
+from carrysave.compiler.passes.attention import attention as expand_attention
 from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.concatenate import concatenate
 from carrysave.compiler.passes.expand import expand
@@ -61,8 +63,8 @@ PASSES = (
     Pass(name="fold", run=_of_graph(fold)),
     Pass(
         name="attention",
-        run=lambda lowered, setting: (
-            lowered if setting.program else _of_graph(attention)(lowered, setting)
+        run=lambda lowered, setting: _of_graph(partial(expand_attention, setting=setting))(
+            lowered, setting
         ),
         exact=False,
     ),
@@ -128,6 +130,7 @@ def lower(
     without: Mapping[str, str] | None = None,
     until: str = "products",
     program: bool = False,
+    attention: Choose | None = None,
 ) -> Lowered:
     """Run the passes up to one of them; see :class:`.setting.Setting`.
 
@@ -147,6 +150,7 @@ def lower(
         fallback=fallback,
         without=without or {},
         program=program,
+        attention=attention,
     )
     *_, (_, lowered) = passed(graph, setting, until)
     return lowered

@@ -13,6 +13,7 @@ from carrysave.compiler.lowered.lowered import FALLBACK, PRODUCT, RECURRENT, Low
 from carrysave.compiler.lowered.mean import MeanProduct
 from carrysave.compiler.passes.fall_back import with_fallbacks
 from carrysave.compiler.passes.floats import match_float_codes, match_floats
+from carrysave.compiler.passes.match_attention import match_attention
 from carrysave.compiler.passes.match_blocked import match_blocked
 from carrysave.compiler.passes.match_products import match
 from carrysave.compiler.passes.match_recurrent import match_recurrent
@@ -86,6 +87,8 @@ def _matched(graph: Graph, node: NodeProto, setting: Setting) -> Match | Layer |
         layer: Layer | None = match_recurrent(graph, node)
         if layer is None and not setting.program:
             layer = match_state(graph, node, setting.target)
+        if layer is None:
+            layer = match_attention(graph, node, setting)
         if layer is not None:
             for one in layer.products:
                 one.check(setting.target)

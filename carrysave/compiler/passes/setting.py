@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from carrysave.compiler.lowered.encoded import Choice
+from carrysave.compiler.lowered.heads import Choose
 from carrysave.compiler.target.target import Target
 
 __all__ = ["Setting"]
@@ -22,6 +23,8 @@ class Setting:
         cannot run them.
     program : the model becomes a program, which keeps attention whole: its scores are no job, and
         a file for the host has no products of the block.
+    attention : chooses how attention of codes is computed; None: scores are products, the rest is
+        in floats.
     """
 
     target: Target
@@ -29,3 +32,4 @@ class Setting:
     fallback: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
     program: bool = False
+    attention: Choose | None = None

@@ -12,7 +12,7 @@ from onnx import NodeProto, TensorProto
 
 from carrysave.compiler.graph.graph import Graph, with_nodes
 from carrysave.compiler.graph.kernels import attributes
-from carrysave.compiler.passes.made import Made, MovedCodes, moved_codes
+from carrysave.compiler.passes.made import Made, MovedCodes, moved_codes, with_moved_codes
 from carrysave.compiler.passes.quantised_tensor import dequantised
 
 __all__ = ["states"]
@@ -42,15 +42,7 @@ def _attention(graph: Graph, node: NodeProto) -> Made | None:
     codes = [moved_codes(graph, name) for name in node.input[:3]]
     if not any(one is not None and one.moves for one in codes):
         return None
-    made = Made(graph=graph, node=node)
-    inputs = [
-        name if one is None or not one.moves else made.floats(made.codes(one, what), one, what)
-        for what, one, name in zip(("query", "key", "value"), codes, node.input, strict=False)
-    ]
-    made.nodes.append(NodeProto())
-    made.nodes[-1].CopyFrom(node)
-    made.nodes[-1].input[:3] = inputs
-    return made
+    return with_moved_codes(graph, node, codes)
 
 
 def _convolution(graph: Graph, node: NodeProto) -> Made | None:

@@ -9,7 +9,7 @@ from carrysave.compiler.graph.arithmetic import Move
 from carrysave.compiler.graph.im2col import Windows
 from carrysave.compiler.graph.kernels import Unsupported
 from carrysave.compiler.lowered.engine_codes import code_offset
-from carrysave.compiler.program.floats import LOOPS, Floats, Format, Operand, Operation
+from carrysave.compiler.program.floats import INTEGERS, LOOPS, Floats, Format, Operand, Operation
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.looked import Looked, floats_of
 from carrysave.compiler.program.places import regular, steps_of
@@ -215,11 +215,11 @@ def _floats(sources: np.ndarray) -> Tensor:
 
 
 def _width(kind: "np.dtype[Any]") -> int:
-    return 4 if kind in (_FLOAT, _SUM) else 1
+    return kind.itemsize
 
 
 def _format(kind: "np.dtype[Any]") -> Format:
-    return Format.F32 if kind == _FLOAT else Format.I32 if kind == _SUM else Format.I8
+    return Format.F32 if kind == _FLOAT else INTEGERS[8 * kind.itemsize]
 
 
 def _order(sources: np.ndarray) -> list[int]:

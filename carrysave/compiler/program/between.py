@@ -12,9 +12,11 @@ from carrysave.compiler.graph.arithmetic_rules import RULES
 from carrysave.compiler.graph.code_table import TABLE, CodeTable
 from carrysave.compiler.graph.code_types import limits
 from carrysave.compiler.graph.kernels import Unsupported
+from carrysave.compiler.lowered.heads import AttentionLayer
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
+from carrysave.compiler.program.attention import attention
 from carrysave.compiler.program.copies import lay
 from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
@@ -91,6 +93,9 @@ class Between:
             return self._arithmetic(proto, content)
         if isinstance(content, Recurrent):
             return self._recurrent(proto, content)
+        if isinstance(content, AttentionLayer):
+            given = tuple(self.tensors[name] for name in proto.input)
+            return [attention(content, self.image, self._emitter(content.node), given)]
         if isinstance(content, CodeTable):
             made = self._table(proto, content)
             return None if made is None else [made]

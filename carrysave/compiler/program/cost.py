@@ -114,7 +114,12 @@ def _near(operands: Mapping[str, Matrix], target: Target) -> set[str]:
 def spent_by_all(jobs: list[Job], target: Target) -> Spent:
     """Return what jobs of one product take; those of one shape, of which it has many, the same."""
     shapes = [
-        (job.m, job.k, job.n, job.a_format, job.b_format, job.accumulate, job.packed and job.ldb)
+        (
+            *(job.m, job.k, job.n, job.vector, job.a_format, job.b_format, job.accumulate),
+            job.packed and job.ldb,
+            job.ldsa,
+            job.bias is None,
+        )
         for job in jobs
     ]
     of_shape = dict(zip(shapes, jobs, strict=True))

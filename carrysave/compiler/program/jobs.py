@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import planned
@@ -18,7 +20,7 @@ from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
 from golden.soc.second_rows import BLEND
 from golden.soc.shares import share_columns
 
-__all__ = ["Scaled", "checked", "product", "rows", "same", "scaled_product", "scaling"]
+__all__ = ["Scaled", "checked", "product", "rows", "same", "scaled", "scaled_product", "scaling"]
 
 _FACTOR = 15
 """Bits of a multiplier of the vector unit, but of a gate's."""
@@ -41,6 +43,15 @@ def scaling(
     return Requantisation(
         multiplier=multiplier, shift=shift, zero_point=zero_point, low=-high - 1, high=high
     )
+
+
+def scaled(scale: np.ndarray | float, most: int) -> Requantisation:
+    """Return the requantisation of sums, times a scale, to codes of up to `most`."""
+    values: list[int | np.ndarray] = [*unit.dyadic(scale)]
+    if not np.ndim(scale):
+        values = [int(np.asarray(value).item()) for value in values]
+    multiplier, shift = values
+    return Requantisation(multiplier=multiplier, shift=shift, zero_point=0, low=-most, high=most)
 
 
 def product(

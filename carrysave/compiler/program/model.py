@@ -5,6 +5,7 @@ from pathlib import Path
 from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.passes.pipeline import PASSES, lower
+from carrysave.compiler.program.head_ways import HeadWays
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.reasons import check_target
@@ -37,5 +38,7 @@ def program_of(
     inputs = reading.batch(graph, samples, data, batch)
     graph = sized(graph, inputs)
     with within_file(model):
-        lowered = lower(graph, target, until=PASSES[-1].name, program=True)
+        lowered = lower(
+            graph, target, until=PASSES[-1].name, program=True, attention=HeadWays(target)
+        )
         return compile_network(lowered, target, inputs, samples=samples)

@@ -20,7 +20,6 @@ from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
-from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.assemble import assembled, scores_of
 from carrysave.compiler.program.between import Between
 from carrysave.compiler.program.copies import lay
@@ -34,9 +33,8 @@ from carrysave.compiler.program.look_ups import Result, look_ups
 from carrysave.compiler.program.on_chip import layers_at
 from carrysave.compiler.program.program import Layer, Program
 from carrysave.compiler.program.reasons import between, check_target, not_a_job, reason_of
-from carrysave.compiler.program.recurrent import taken_by
 from carrysave.compiler.program.schedule import GREEDY_SCHEDULE, Schedule, place
-from carrysave.compiler.program.sizes import sizes_of
+from carrysave.compiler.program.sizes import needed, sizes_of
 from carrysave.compiler.program.states import carried, host_made, placed
 from carrysave.compiler.program.steps import HostStep, Start
 from carrysave.compiler.program.volumes import channels_last
@@ -170,10 +168,9 @@ class _Compiler:
             made = node.run(*(self._constants.get(name) for name in proto.input))
             self._constants |= dict(zip(proto.output, made, strict=False))
             return True
-        if isinstance(content, Recurrent):
-            self._bring_to(proto, content)
-        if proto.op_type == "DynamicQuantizeLinear" and proto.input[0] not in self._tensors:
-            self._brought(proto.input[0])
+        for name in needed(proto, content, self._shapes):
+            if name not in self._tensors:
+                self._brought(name)
         return self._between.run(node)
 
     def _section(self) -> None:
@@ -219,15 +216,6 @@ class _Compiler:
         ))  # fmt: skip
         self._lifetimes.keep(made.name)
         return True
-
-    def _bring_to(self, proto: NodeProto, layer: Recurrent) -> None:
-        """Have what a recurrent layer takes come from the host, if it is not in memory."""
-        name = proto.input[0]
-        if name not in self._tensors:
-            y = self._shapes.get(proto.output[0])
-            if y is not None:
-                self._shapes.setdefault(name, (taken_by(layer, y[0]), np.dtype(np.float32)))
-            self._brought(name)
 
     def _brought(self, name: str) -> Tensor | None:
         """Make room for what comes from the host, codes channels last, and have it make them."""

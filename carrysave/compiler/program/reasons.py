@@ -10,6 +10,8 @@ from carrysave.compiler.graph.names import label, quoted
 from carrysave.compiler.graph.resize_rule import takes_nearest
 from carrysave.compiler.lowered.engine_codes import terms_of
 from carrysave.compiler.lowered.gate import GateProduct
+from carrysave.compiler.lowered.heads import AttentionLayer
+from carrysave.compiler.lowered.layer import Layer
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
@@ -85,6 +87,9 @@ def between(lowered: Lowered, target: Target) -> list[str]:
                 sums.update(node.output if content.y_type == _SUMS else ())
                 continue
             reasons[f"{named(lowered, node)}: {reason}"] = None
+        elif isinstance(content, AttentionLayer) and before is None:
+            codes.update(node.output)
+            continue
         elif isinstance(content, Recurrent) and before is None:
             if len(node.input) > 1 and node.input[1]:
                 reasons[f"{named(lowered, node)}: all samples must have as many steps"] = None
@@ -122,7 +127,7 @@ def named(lowered: Lowered, node: NodeProto) -> str:
     content = lowered.of(node)
     if isinstance(content, Operands):
         return f"{shown(content.operator, 100)} {quoted(content.name)}"
-    return label(content.node if isinstance(content, Recurrent | ArithmeticNode) else node)
+    return label(content.node if isinstance(content, Layer | ArithmeticNode) else node)
 
 
 def not_a_job(product: Operands, target: Target) -> str:
@@ -149,7 +154,7 @@ def reason_of(lowered: Lowered, node: NodeProto, target: Target) -> str:
     content, why = lowered.of(node), NO_OPERATOR
     if isinstance(content, Operands):
         why = not_a_job(content, target) or NO_OPERATOR
-    elif isinstance(content, Recurrent):
+    elif isinstance(content, Layer):
         why = "the firmware has no such operator"
     return f"{named(lowered, node)}: {why}"
 

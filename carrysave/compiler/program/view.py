@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from carrysave.compiler.program.head_ways import sentences
 from carrysave.compiler.target.memory import memory_line
 from carrysave.report import tables
 from hw.emit.user_files import shown
@@ -49,6 +50,7 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         f"host segments: {facts['host_segments']}",
         memory_line(facts["memory"]),
         *_schedule(facts["schedule"]),
+        *sentences(facts.get("attention", ())),
     ]
     lines += [f"loss: {one}" for one in facts["losses"]]
     lines += [reason for one in facts["nodes"] for reason in one["reasons"]]

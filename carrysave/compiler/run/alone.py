@@ -90,6 +90,8 @@ class Alone:
             sides.add("c")
         if self.job.vector is not None and self.job.ldb:
             sides.add("b")
+        if self.job.ldsa:
+            sides.add("a_scales")
         rows = {
             name: data[start : start + count] if name in sides else data
             for name, data in self.rows.items()

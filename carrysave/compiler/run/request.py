@@ -20,6 +20,7 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.split_product import shares_of
 from carrysave.compiler.passes.arithmetic import arithmetic
 from carrysave.compiler.passes.pipeline import lower, rest
+from carrysave.compiler.program.head_ways import AUTO, WAYS, HeadWays, sentences
 from carrysave.compiler.run import view
 from carrysave.compiler.run.alone import Block, simulated
 from carrysave.compiler.run.outputs import archive
@@ -55,6 +56,7 @@ class RunRequest:
     compare : results are compared with onnxruntime's, if that is there.
     reading : how the model is read.
     timing : of the co-processor's memory; None: as the design says.
+    attention : one of :data:`carrysave.compiler.program.head_ways.WAYS`.
     """
 
     model: Path
@@ -70,11 +72,13 @@ class RunRequest:
     compare: bool = True
     reading: ReadOptions = field(default_factory=ReadOptions)
     timing: MemoryTiming | None = None
+    attention: str = AUTO
 
     def __post_init__(self) -> None:
         """Check the choices."""
         check_choice("simulate", self.simulate, SIMULATIONS)
         check_choice("requantise", self.requantise, REQUANTISERS)
+        check_choice("attention", self.attention, WAYS)
         if self.fallback and not installed("onnxruntime"):
             raise ArgumentError("{host_fallback} needs {_package}", _package=remedy("onnxruntime"))
         if self.batch is not None and self.batch < 1:
@@ -104,19 +108,21 @@ def execute(
     labels = read_labels(request.labels, samples.count(inputs))
     alone = request.simulate == "none" and request.block is None
     target = Target(request.design, golden=alone, timing=request.timing).checked()
+    ways = HeadWays(target, request.attention)
     with within_file(request.model):
-        whole = lower(graph, target, fallback=request.fallback)
+        whole = lower(graph, target, fallback=request.fallback, attention=ways)
     library = request.library()
     if isinstance(library, Library) and request.design.device is not None:
         library = f"the engine is of blocks of {request.design.device}, not of cells"
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
     notes += library.notes if isinstance(library, Library) else []
     with within_file(request.model):
-        lowered, outcome = _ran(request, target, whole, inputs, samples, batch, runs, steps)
+        lowered, outcome = _ran(request, ways, whole, inputs, samples, batch, runs, steps)
     for kind, count in Counter(lowered.quantised_on_reading.values()).items():
         notes.append(f"{count} {kind} in floats: weights became int8 when it was read")
     notes += [f"by onnxruntime: {label(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.refused]
+    notes += sentences(ways.facts())
     energy = None
     if isinstance(library, Library):
         pairs = [pair for product in lowered.products for pair in shares_of(product)]
@@ -131,6 +137,7 @@ def execute(
         "model": request.model.name,
         "command": "",
         **view.facts(outcome, lowered, target, labels, energy),
+        "attention": ways.facts(),
         "notes": notes,
         "files": [],
     }, outcome.outputs
@@ -138,7 +145,7 @@ def execute(
 
 def _ran(
     request: RunRequest,
-    target: Target,
+    ways: HeadWays,
     whole: Lowered,
     inputs: dict[str, np.ndarray],
     samples: Samples,
@@ -147,7 +154,7 @@ def _ran(
     steps: Steps,
 ) -> tuple[Lowered, Run]:
     """Run a model, the products that a run shows the block cannot do by onnxruntime if allowed."""
-    refused: dict[str, str] = {}
+    target, refused = ways.target, dict[str, str]()
     settings = RunSettings(
         batch=batch,
         simulation=request.simulate,
@@ -165,7 +172,7 @@ def _ran(
             if not request.fallback or error.node in refused:
                 raise
             refused[error.node] = str(error)
-            whole = lower(whole.graph, target, fallback=True, without=refused)
+            whole = lower(whole.graph, target, fallback=True, without=refused, attention=ways)
 
 
 def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:

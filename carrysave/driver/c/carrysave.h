@@ -97,6 +97,10 @@ enum {
     CARRYSAVE_MAP_MULTIPLY,
     CARRYSAVE_MAP_MAX,
     CARRYSAVE_DEPTHWISE,
+    /* Shares of blocks of codes: rows of C are of n codes, zeros to the end of a beat of lanes, and the
+     * exponents of blocks, or where products take shares their octaves. With requantise, rows are
+     * divided by their last value: `shift` says that codes are in units of 2^-shift. */
+    CARRYSAVE_EXPS,
     /* By the number of another one, and a fifth bit. Sigmoids are requantised as SiLU are. A blend
      * is A f + B (1 - f): rows of B are of n codes, and of n factors behind them, of which `shift`
      * bits are behind the binary point. An index makes rows of C of n + 1 numbers of 32 bits: the
@@ -159,6 +163,7 @@ typedef struct {
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
+    bool shares;       /* products can shift sums of blocks of shares by octaves, in rows of A */
     uint32_t group_scales; /* 1, 2: sums of groups of K can be scaled, by fp16 or bf16; 0: they cannot */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
@@ -226,8 +231,11 @@ typedef struct {
     uint64_t a, b, c;
     uint32_t m, n, k;
     uint32_t lda, ldb, ldc; /* bytes from a row to the next */
-    uint64_t a_scales, b_scales; /* if the mode has blocks; b_scales: a codebook of the job */
-    uint32_t ldsa, ldsb; /* without blocks, and with info.group_scales: of groups, unless ldsb is 0 */
+    /* If the mode has blocks. Without blocks: b_scales is a codebook of the job; or with info.group_scales
+     * both are of groups, unless ldsb is 0; or with info.shares a_scales are octaves of shares, unless
+     * ldsa is 0. */
+    uint64_t a_scales, b_scales;
+    uint32_t ldsa, ldsb;
     /* Address of N sums, if add_bias; of M factors of rows, if accumulate, too: CARRYSAVE_FACTOR_BYTES
      * each, in units of 2^-15, by which the sums in memory are multiplied before any are added. */
     uint64_t bias;

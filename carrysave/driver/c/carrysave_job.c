@@ -113,6 +113,8 @@ static bool has(const carrysave *device, const carrysave_job *job)
         return false;
     if (job->listed && (!info->lists || job->packed))
         return false;
+    if (job->ldsa && !job->of_windows && !mode->block && !info->shares && !carrysave_grouped(device, job))
+        return false;
     if (job->c_bytes && (!info->sizes || !job->requantise || job->c_bytes > 2u))
         return false;
     if (info->fixed_blocks && (job->block_m || job->block_n || job->block_k || job->by_columns))

@@ -74,7 +74,7 @@ static bool has_maps(const carrysave *device, const carrysave_job *job)
 /* Whether the driver has an operation, if the device does. */
 static bool is_known(uint32_t operation)
 {
-    return (operation && operation <= CARRYSAVE_DEPTHWISE) || operation == CARRYSAVE_SIGMOID
+    return (operation && operation <= CARRYSAVE_EXPS) || operation == CARRYSAVE_SIGMOID
         || operation == CARRYSAVE_BLEND || operation == CARRYSAVE_INDEX;
 }
 
@@ -138,6 +138,13 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
         of.columns = job->n + (job->vector == CARRYSAVE_SOFTMAX);
         of.bits = is_wide(device, job) ? 16u : 8u;
         of.distance = job->ldc;
+        if (job->vector == CARRYSAVE_EXPS && !job->requantise) {
+            /* As many exponents as the build's blocks: one at least, and no row is longer. */
+            const uint32_t lanes = device->info.vector.lanes, row = 8u * job->ldc / of.bits;
+
+            of.columns = lanes * ceil_div(job->n, lanes) + 1u;
+            of.columns = row > of.columns ? row : of.columns;
+        }
         if (job->vector == CARRYSAVE_INDEX) {
             of.columns = job->n + 1u;
             of.bits = 8u * CARRYSAVE_PLACE_BYTES;
@@ -179,13 +186,14 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
         || (job->per_column && !(depthwise && device->info.per_column)) || job->accumulate
         || job->packed || job->listed || job->by_columns || job->block_m || job->block_n || job->block_k)
         return false;
-    if (job->requantise != is_scaled(job->vector)
+    if ((job->requantise != is_scaled(job->vector) && job->vector != CARRYSAVE_EXPS)
         || (job->table && !(device->info.table && (carrysave_is_map(job->vector) || job->per_column))))
         return false;
     if (job->c_bytes
         && (!device->info.sizes || job->c_bytes > (unit->out_width > 8u ? 2u : 1u)
             || (job->c_bytes == 1u && unit->out_width > 8u && !job->requantise
-                && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE
+                && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_EXPS
+                && job->vector != CARRYSAVE_TRANSPOSE
                 && job->vector != CARRYSAVE_GATHER)))
         return false;
     if (job->vector == CARRYSAVE_INDEX)

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carrysave.compiler.encoder.attention import ONE_PASS, ROWS
 from carrysave.compiler.encoder.attention_way import WAYS, attention_cycles, chosen_way
 from carrysave.compiler.encoder.compile import compiled
 from carrysave.compiler.encoder.evaluate import vectors
 from carrysave.compiler.encoder.floats import encode
 from carrysave.compiler.encoder.request import UNIT, EmbedOptions, asked, parameters
+from carrysave.compiler.lowered.heads import ONE_PASS, ROWS
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.target.target import Target

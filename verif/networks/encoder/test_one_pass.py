@@ -5,11 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from carrysave.compiler.encoder.codes import scaled
-from carrysave.compiler.encoder.one_pass import ONE, Head, Mask, one_pass
 from carrysave.compiler.program.assemble import assembled
+from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.groups import JobGroup, appended
+from carrysave.compiler.program.head_masks import Mask
+from carrysave.compiler.program.heads import Head, attend
 from carrysave.compiler.program.image import Image
+from carrysave.compiler.program.jobs import scaled
+from carrysave.compiler.program.one_pass import ONE
+from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.share_jobs import share_product
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import group_of, group_words
@@ -29,6 +33,12 @@ QUERIES, WIDTH = 9, 12
 def target_of(block: int, unit: str = UNIT, *, shares: bool = False) -> Target:
     engine = {"m": "4", "n": "4", "code_bytes": "2", "shares": str(shares).lower()}
     return Target(Design.parse("coprocessor", engine | {"vector": unit.format(block=block)}))
+
+
+def room(program: Program, name: str) -> Buffer:
+    """Return the room of a head's jobs of a name, which has its size behind it."""
+    (one,) = (one for key, one in program.buffers.items() if key.startswith(f"{name}."))
+    return one
 
 
 def head_of(
@@ -53,12 +63,12 @@ def test_one_pass_is_near_attention(keys: int) -> None:
     """Of rows that fill their last beat, and of others, whose shares have zeros behind them."""
     image = Image(target_of(64))
     head, (_, _, v) = head_of(image, keys)
-    one_pass(image, "0.", head)
+    attend(image, "0.", head)
     program = assembled(image, [image.steps])
     memory = program.memory.copy()
     by_golden(program, memory)(program.sections[0])
-    scores = program.buffers["0.scores"].read(memory)
-    shares = program.buffers["0.shares"].read(memory)
+    scores = room(program, "scores").read(memory)
+    shares = room(program, "shares").read(memory)
     unit = image.target.spec.vector
     assert isinstance(unit, VectorUnitSpec)
     codes, exponents = exps(unit, scores)
@@ -78,13 +88,13 @@ def test_one_pass_of_several_blocks_is_near_attention(keys: int, most: int | Non
     """Nearer than one block: each has an octave of its own; rows are computed some at a time."""
     image = Image(target_of(16, UNIT.replace("length=64", "length=320"), shares=True))
     head, (_, _, v) = head_of(image, keys)
-    one_pass(image, "0.", head, most)
+    attend(image, "0.", head, most)
     program = assembled(image, [image.steps])
     memory = program.memory.copy()
     by_golden(program, memory)(program.sections[0])
     count = most or QUERIES
     last = slice((QUERIES - 1) // count * count, QUERIES)
-    scores = program.buffers["0.scores"].read(memory)[: len(range(QUERIES)[last])]
+    scores = room(program, "scores").read(memory)[: len(range(QUERIES)[last])]
     weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / 2.0**8)
     right = weights / weights.sum(axis=1, keepdims=True) @ v
     made = program.buffers["context"].read(memory)
@@ -116,7 +126,7 @@ def test_masked_keys_have_no_share(keys: int, most: int | None, mask: Mask) -> N
     """Against float64 of what each query sees; keys that no row sees are not multiplied."""
     image = Image(target_of(16, MASKED, shares=True))
     head, (q, k, v) = head_of(image, keys, context=16)
-    one_pass(image, "0.", head, most, mask)
+    attend(image, "0.", head, most, mask)
     program = assembled(image, [image.steps])
     memory = program.memory.copy()
     by_golden(program, memory)(program.sections[0])
@@ -140,7 +150,7 @@ def test_octaves_are_in_the_words_of_a_program() -> None:
     """Of jobs of a group, too, whose octaves are in the rows of each one's A."""
     image = Image(target_of(16, shares=True))
     head, _ = head_of(image, 50)
-    one_pass(image, "0.", head, 3)
+    attend(image, "0.", head, 3)
     jobs = [job for step in image.steps if isinstance(step, Start) for job in step.jobs]
     (job, *_) = [job for job in jobs if job.ldsa]
     following = replace(job, a=job.a + 64, a_scales=job.a_scales + 64)
@@ -170,7 +180,7 @@ def test_products_of_shares_are_refused_by_name() -> None:
 def test_one_pass_refuses_a_mask_without_add() -> None:
     image = Image(target_of(16, shares=True))
     with pytest.raises(ValueError, match="a mask takes add, and codes as wide as scores"):
-        one_pass(image, "0.", head_of(image, 20)[0], None, Mask())
+        attend(image, "0.", head_of(image, 20)[0], None, Mask())
 
 
 def test_one_pass_refuses_rows_of_several_blocks() -> None:
@@ -178,10 +188,10 @@ def test_one_pass_refuses_rows_of_several_blocks() -> None:
     with pytest.raises(
         ValueError, match=r"rows of 17 scores must be one block .*, not several of 16"
     ):
-        one_pass(image, "0.", head_of(image, 17)[0])
+        attend(image, "0.", head_of(image, 17)[0])
 
 
 def test_one_pass_refuses_a_unit_without_it() -> None:
     image = Image(target_of(0, "vector_unit(operations=softmax,scale,lanes=4,length=64)"))
     with pytest.raises(ValueError, match="the co-processor must have exps and divide"):
-        one_pass(image, "0.", head_of(image, 8)[0])
+        attend(image, "0.", head_of(image, 8)[0])

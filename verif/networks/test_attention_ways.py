@@ -1,0 +1,227 @@
+"""Heads of attention as jobs: in one pass over scores, and by whole rows; run and programs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from carrysave.compiler.graph.graph import Graph
+from carrysave.compiler.lowered.evaluate import evaluate
+from carrysave.compiler.lowered.heads import HOST, ONE_PASS, ROWS
+from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.program.head_ways import AUTO, HeadWays, sentences
+from carrysave.compiler.run.machine import Machine
+from verif.networks.attending import ROWS as LENGTH
+from verif.networks.attending import Coded, grouped, projected
+from verif.networks.attention_ways import by_program, by_run, error, inputs, parameters, target
+from verif.support.command import Run
+from verif.support.schemas import check
+
+ON = target()
+CAUSAL = np.tri(LENGTH, dtype=bool)
+MODELS: dict[str, tuple[Callable[[], Coded], dict[str, Any]]] = {
+    "int8": (
+        lambda: Coded(kind=np.int8).add("Attention", q_num_heads=2, kv_num_heads=2),
+        {},
+    ),
+    "causal": (
+        lambda: Coded().add("Attention", q_num_heads=2, kv_num_heads=2, is_causal=1),
+        {"seen": CAUSAL},
+    ),
+    "multi_head": (lambda: Coded(opset=17).add("MultiHeadAttention", num_heads=2), {}),
+    "unidirectional": (
+        lambda: Coded(opset=17).add("MultiHeadAttention", num_heads=2, unidirectional=1),
+        {"seen": CAUSAL},
+    ),
+    "groups_by_head": (
+        lambda: Coded(4, 2, by_head=True).add("Attention", is_causal=1),
+        {"seen": CAUSAL},
+    ),
+    "one_key_head": (
+        lambda: Coded(4, 1, value_width=7).add("Attention", q_num_heads=4, kv_num_heads=1),
+        {},
+    ),
+    "window": (
+        lambda: grouped(local_window_size=2),
+        {"seen": CAUSAL & ~np.tri(LENGTH, k=-2, dtype=bool)},
+    ),
+    "fewer_keys": (
+        lambda: Coded(keys=3).add("Attention", q_num_heads=2, kv_num_heads=2, scale=0.25),
+        {"scale": 0.25},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+@pytest.mark.parametrize("name", MODELS)
+def test_heads_are_near_attention(name: str, way: str) -> None:
+    """And the program makes the same bits as run."""
+    make, how = MODELS[name]
+    coded = make()
+    outputs = by_run(coded, ON, way)
+    assert error(coded, outputs, **how) < {ONE_PASS: 0.012, ROWS: 0.025}[way]
+    np.testing.assert_array_equal(by_program(coded, ON, way), outputs)
+
+
+def _masked(mask: np.ndarray, kind: Any) -> Coded:
+    coded = Coded()
+    given = coded.b.constant(mask, kind)
+    return coded.add("Attention", [given], q_num_heads=2, kv_num_heads=2)
+
+
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+def test_masks(way: str) -> None:
+    """Of booleans; of numbers, for each head its own."""
+    seen = CAUSAL[::-1, ::-1]
+    coded = _masked(seen, bool)
+    assert error(coded, by_run(coded, ON, way), seen=seen) < 0.025
+    added = np.random.default_rng(5).normal(size=(2, LENGTH, LENGTH)).astype(np.float32)
+    added[1, 2, 3] = -np.inf
+    coded = _masked(added, np.float32)
+    outputs = by_run(coded, ON, way)
+    assert error(coded, outputs, added=added) < 0.025
+    np.testing.assert_array_equal(by_program(coded, ON, way), outputs)
+
+
+@pytest.mark.parametrize("length", [40, 100])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_one_pass_is_nearer_than_whole_rows(
+    length: int, causal: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several blocks of keys."""
+    monkeypatch.setattr("verif.networks.attending.ROWS", length)
+    coded = Coded().add("Attention", q_num_heads=2, kv_num_heads=2, is_causal=causal)
+    how = {"seen": np.tri(length, dtype=bool)} if causal else {}
+    errors = [error(coded, by_run(coded, ON, way), **how) for way in (ONE_PASS, ROWS)]
+    assert errors[0] < errors[1]
+
+
+def test_hidden_keys_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of causal rows 32 are computed at a time: the first ones need as many keys."""
+    monkeypatch.setattr("verif.networks.attending.ROWS", 100)
+    coded = Coded().add("Attention", q_num_heads=2, kv_num_heads=2, is_causal=1)
+    machine = Machine(ON, True, "none", remember=False)
+    network = lower(Graph(coded.model()), ON, attention=HeadWays(ON, ONE_PASS))
+    evaluate(network, {"x": inputs(coded)}, machine.keep)
+    shapes = machine.layers["a"].shapes[:12:3]
+    assert shapes == [(32, 4, 32), (32, 4, 64), (32, 4, 96), (4, 4, 100)]
+
+
+def _chosen(coded: Coded, way: str, **given: Any) -> HeadWays:
+    on = target(**given)
+    ways = HeadWays(on, way)
+    lower(Graph(coded.model()), on, attention=ways)
+    return ways
+
+
+def test_fewer_cycles_are_chosen() -> None:
+    """Where the co-processor has shares; else the rest of attention is in floats, as before."""
+    coded = MODELS["int8"][0]()
+    (one,) = _chosen(coded, AUTO).facts()
+    assert one["way"] == min(one["cycles"], key=one["cycles"].get)
+    (text,) = sentences([one])
+    assert text.startswith(f"attention 'a': {one['way']}; one-pass takes ")
+    alone = {"operations": "add,exps,divide"}
+    (one,) = _chosen(coded, AUTO, unit=alone).facts()
+    assert one["way"] == ONE_PASS
+    assert "softmax and scale" in one["reasons"][ROWS]
+    (one,) = _chosen(coded, AUTO, shares="false").facts()
+    assert (one["way"], one["cycles"]) == (HOST, {})
+    assert not [*sentences([one])]
+    (one,) = _chosen(coded, HOST).facts()
+    assert one["way"] == HOST
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], Callable[[], Coded]]] = {
+    "softcap must be 0, not 50": (
+        ONE_PASS,
+        {},
+        lambda: Coded().add("Attention", q_num_heads=2, kv_num_heads=2, softcap=50.0),
+    ),
+    "the co-processor must have exps and divide": (
+        ONE_PASS,
+        {"unit": {"operations": "softmax,add,scale"}, "shares": "false"},
+        MODELS["int8"][0],
+    ),
+    "a mask takes add": (
+        ONE_PASS,
+        {"unit": {"operations": "exps,divide"}},
+        MODELS["causal"][0],
+    ),
+    "the vector unit must be signed": (
+        ROWS,
+        {"unit": {"signed": "false"}, "shares": "false"},
+        MODELS["int8"][0],
+    ),
+    "must have a vector unit": (
+        ROWS,
+        {"vector": "none", "shares": "false"},
+        MODELS["int8"][0],
+    ),
+    "zero points of keys must bring scores by 64 at most": (
+        ONE_PASS,
+        {},
+        lambda: Coded().add("Attention", q_num_heads=2, kv_num_heads=2, scale=100.0),
+    ),
+    "LONG_ROW": (
+        ROWS,
+        {"unit": {"length": "4", "block": "4"}},
+        MODELS["int8"][0],
+    ),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_is_refused_by_name(text: str) -> None:
+    """If it is asked for; else the host has it, as before."""
+    way, given, make = REFUSED[text]
+    with pytest.raises(ValueError, match=f"'a': attention cannot be {way}.*{text}"):
+        _chosen(make(), way, **given)
+    (one,) = _chosen(make(), AUTO, **given).facts()
+    assert one["way"] != way
+
+
+def test_command(run: Run, tmp_path: Path) -> None:
+    """Run and compile say the way, in JSON, too; run compares with onnxruntime."""
+    model, x = projected(1)
+    onnx.save(model, tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", x)
+    texts = [word for name, one in parameters().items() for word in ("-p", f"{name}={one}")]
+    given = [str(tmp_path / "m.onnx"), *texts, "--output", str(tmp_path), "--attention"]
+    data = ["--input", str(tmp_path / "x.npy"), "--simulate", "none"]
+    ran = check("run", run("run", *given, ONE_PASS, *data, "--json").out)
+    compiled = check("compile", run("compile", *given, ONE_PASS, "--json").out)
+    assert [one["way"] for facts in (ran, compiled) for one in facts["attention"]] == [ONE_PASS] * 2
+    assert "Attention" not in ran["host_float_products"]
+    (row,) = (row for row in ran["layers"] if row["operator"] == "Attention")
+    # Of both samples and heads: queries times the keys that they see, times what these have.
+    assert row["macs"] == 2 * 2 * 15 * 8
+    assert ran["outputs"][0]["most"] <= 2
+    assert compiled["host_segments"] == 0
+    (note,) = (one for one in ran["notes"] if one.startswith("attention"))
+    assert f"{ONE_PASS} takes " in run("compile", *given, ONE_PASS).out
+    assert f"{ONE_PASS}; {ONE_PASS} takes " in note
+    for command in (["run", *given, "two-pass", *data], ["compile", *given, "two-pass"]):
+        wrong = run(*command)
+        assert wrong.code == 2
+        assert "auto, one-pass, rows, host, not 'two-pass'" in wrong.err
+
+
+@pytest.mark.prove
+def test_on_the_simulated_block(run: Run, tmp_path: Path) -> None:
+    """All jobs of heads, of both ways, make golden's bytes."""
+    model, x = projected(1)
+    onnx.save(model, tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", x)
+    texts = [word for name, one in parameters().items() for word in ("-p", f"{name}={one}")]
+    for way in (ONE_PASS, ROWS):
+        how = ["--input", "x.npy", "--simulate", "all", "--attention", way, "--json"]
+        found = run("run", "m.onnx", *how, *texts)
+        assert found.code == 0, found.err
+        facts = check("run", found.out)
+        assert facts["simulation_equal"] is True
+        (row,) = (row for row in facts["layers"] if row["operator"] == "Attention")
+        assert row["rows"] == row["simulated_rows"]
