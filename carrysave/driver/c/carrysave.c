@@ -196,6 +196,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
         const uint32_t more = get(device, REGISTER(MORE_FEATURES));
 
         info->sparse = FIELD(more, MORE_FEATURES__SPARSE) != 0;
+        info->mirrored = FIELD(more, MORE_FEATURES__MIRRORED) != 0;
         info->lists = FIELD(more, MORE_FEATURES__LISTS);
     }
 #endif

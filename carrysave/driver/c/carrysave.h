@@ -159,6 +159,7 @@ typedef struct {
     bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
+    bool mirrored;     /* a job's table is of numbers from 0 on; half of the codes stand for ~number */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
