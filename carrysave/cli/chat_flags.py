@@ -39,7 +39,7 @@ class ChatFlags(SamplingFlags, ChatOptions):
         int | str,
         Parameter(
             help="Bits to which matrices of floats are rounded: 2 to 8; or a table: nf4, kmeans:4,"
-            " kmeans:8, kmeans:16."
+            " kmeans:8, kmeans:16, mirrored:16."
         ),
     ]
     skip: Annotated[

@@ -69,7 +69,7 @@ class PackFlags(image.PackRequest):
         str | None,
         Parameter(
             help="Codes of a table, for a co-processor with a codebook: nf4, kmeans:4, kmeans:8,"
-            " kmeans:16."
+            " kmeans:16, mirrored:16."
         ),
     ]
     zeros: Annotated[

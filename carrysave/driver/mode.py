@@ -120,7 +120,8 @@ class Mode:
         entries = self.expander.table_bytes
         if len(self.table) != entries:
             raise ValueError(f"table of the mode must be of {entries}, not of {len(self.table)}")
-        return (self.b.check("table", self.table) & 0xFF).astype(np.uint8)[None]
+        number = replace(self.b, low=0) if self.expander.mirrored else self.b
+        return (number.check("table", self.table) & 0xFF).astype(np.uint8)[None]
 
     def words(self, b: np.ndarray) -> np.ndarray:
         """Rearrange B, K x N, so that the codes of a word are adjacent: words along K x (N codes).
@@ -137,7 +138,7 @@ class Mode:
         if self.expander.group:
             return pack_masked(self.b.check("b", b), self.expander)
         if self.expander.bits:
-            table = self.expander.table or self.table
+            table = self.expander.table or self.expander.numbers(self.table, self.b.high)
             return pack_codes(codes_of(self.b.check("b", b), table), self.expander)
         padded = np.pad(b, ((0, -len(b) % self.codes), (0, 0)))
         columns = b.shape[1]
@@ -160,11 +161,17 @@ class Mode:
 def read_expander(field: Callable[[str], int]) -> ExpanderSpec:
     """Read how B is in memory, by names of fields; CoprocessorError: no build has that."""
     number, trits = field("features_codebook"), field("features_trits")
-    names = (PLAIN.name, *CODEBOOKS, *MASKS)
+    # Mirrored tables have the number of whole ones.
+    whole = [name for name, one in CODEBOOKS.items() if not one.mirrored]
+    names = (PLAIN.name, *whole, *MASKS)
     if number >= len(names) or (number and trits):
         most = 0 if trits else len(names) - 1
         raise CoprocessorError(f"features_codebook must be 0..{most}, not {number}")
     expander = TRITS_OF_BYTES if trits else {PLAIN.name: PLAIN, **CODEBOOKS}.get(names[number])
+    if field("features_more") and field("more_features_mirrored"):
+        if names[number] != "job16":
+            raise CoprocessorError(f"more_features_mirrored must be 0, not 1, with {names[number]}")
+        expander = CODEBOOKS["mirror16"]
     if expander is None:
         width = field("numbers_b_width")
         if not 1 <= width <= BYTE.bits:

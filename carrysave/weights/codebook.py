@@ -14,7 +14,14 @@ from carrysave.weights.request import PackRequest
 from carrysave.weights.sections import check_digest, part, relative_error, sectioned
 from carrysave.weights.tables import BOOKS, MOST, nearest, table_for
 from carrysave.weights.tensor_files import Tensor
-from golden.lut.expander import CODEBOOKS, expand, pack_codes, unpack_codes
+from golden.lut.expander import (
+    CODEBOOKS,
+    codes_of,
+    expand,
+    pack_codes,
+    table_of,
+    unpack_codes,
+)
 
 __all__ = ["pack_codebook", "unpack_codebook"]
 
@@ -51,11 +58,13 @@ def pack_codebook(
     scales, spread = _scales(values, rows, whole=request.group == "tensor")
     units = np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0)
     spec, table = BOOKS[book], table_for(book, units)
-    codes = nearest(units, table)
-    made = expand(codes, table) * spread
+    numbers = expand(nearest(units, table), table)
+    held = table_of(table, spec) if spec.mirrored else tuple(table.tolist())
+    codes = codes_of(numbers, spec.numbers(held, MOST))
+    made = numbers * spread
     parts = {
         "codes": _rows(pack_codes(codes, spec), spec.bits),
-        "table": table.astype(np.int8).tobytes(),
+        "table": np.array(held, np.int8).tobytes(),
         "scales": scales.astype("<f4").tobytes(),
     }
     return sectioned(
@@ -67,7 +76,7 @@ def pack_codebook(
             "codebook": spec.name,
             "bits": spec.bits,
             "deep": spec.deep,
-            "table": table.tolist(),
+            "table": list(held),
             "group": rows,
             "groups": len(scales),
             "relative_error": relative_error(made, values),
@@ -105,7 +114,8 @@ def unpack_codebook(image: bytes, manifest: Mapping[str, Any]) -> np.ndarray:
     else:
         words = np.ascontiguousarray(raw).view("<u8")
     table = np.frombuffer(part(image, manifest, "table"), np.int8).astype(np.int64)
-    numbers = expand(unpack_codes(words.astype(np.int64), spec)[:depth], table)
+    entries = np.array(spec.numbers(table.tolist(), MOST))
+    numbers = expand(unpack_codes(words.astype(np.int64), spec)[:depth], entries)
     scales = np.frombuffer(part(image, manifest, "scales"), "<f4").reshape(-1, columns)
     return (numbers * np.repeat(scales, manifest["group"], axis=0)[:depth]).astype(np.float32)
 

@@ -13,7 +13,11 @@ MOST = 127
 """Largest number of a table: a weight is one of them times its scale."""
 BOOKS: Mapping[str, ExpanderSpec] = {
     "nf4": CODEBOOKS["nf4"],
-    **{f"kmeans:{spec.entries}": spec for spec in CODEBOOKS.values() if spec.table is None},
+    **{
+        f"{'mirrored' if spec.mirrored else 'kmeans'}:{spec.entries}": spec
+        for spec in CODEBOOKS.values()
+        if spec.table is None
+    },
 }
 """Their names, and how a co-processor has their codes in memory."""
 
@@ -26,7 +30,14 @@ def table_for(book: str, units: np.ndarray) -> np.ndarray:
     book : of :data:`BOOKS`.
     units : weights by their scales, -127 to 127.
     """
-    return np.array(NF4) if book == "nf4" else _clusters(units, BOOKS[book].entries)
+    if book == "nf4":
+        return np.array(NF4)
+    spec = BOOKS[book]
+    if not spec.mirrored:
+        return _clusters(units, spec.entries)
+    # Where a number's complement is its mirror: half below 0.
+    table = _clusters(np.abs(units + 0.5) - 0.5, spec.table_bytes).clip(max=MOST)
+    return np.sort(spec.numbers(table.tolist(), MOST))
 
 
 def _clusters(units: np.ndarray, count: int) -> np.ndarray:

@@ -43,6 +43,8 @@ class ExpanderSpec:
     deep : codes along K of a word, the first one lowest.
     table : the numbers, by their codes; None: each job has its own, one to a byte of memory, of
         which the lowest bits that a number of B has count, two's complement if it is signed.
+    mirrored : a job's table has only the numbers of the lower half of codes, without their signs;
+        those of the upper half are their complements, -1 - number.
     count, group : codes that a word has of each so many along K, with a mask; 0: it has all.
     """
 
@@ -51,6 +53,7 @@ class ExpanderSpec:
     bits: int
     deep: int = 1
     table: tuple[int, ...] | None = None
+    mirrored: bool = False
     count: int = 0
     group: int = 0
 
@@ -77,7 +80,13 @@ class ExpanderSpec:
     @property
     def table_bytes(self) -> int:
         """Bytes of the table of a job; 0 if jobs have none."""
-        return self.entries if self.table is None else 0
+        return self.entries >> self.mirrored if self.table is None else 0
+
+    def numbers(self, table: Sequence[int], most: int) -> tuple[int, ...]:
+        """Return the numbers of all codes, by a job's table; `most` is the greatest of B."""
+        if not self.mirrored:
+            return tuple(table)
+        return (*(one & most for one in table), *(~(one & most) for one in table))
 
 
 PLAIN = ExpanderSpec(name="none", width=0, bits=0, table=())
@@ -92,6 +101,7 @@ CODEBOOKS = {
         ExpanderSpec(name="job4", width=2, bits=2),
         ExpanderSpec(name="job8", width=3, bits=64, deep=21),
         ExpanderSpec(name="job16", width=4, bits=4),
+        ExpanderSpec(name="mirror16", width=4, bits=4, mirrored=True),
     )
 }
 """Kinds of constant tables, and of a job's, by their entries. Of signs, bit 1 is -1."""
@@ -111,7 +121,7 @@ def masked(name: str, width: int) -> ExpanderSpec:
 
 
 def kept_places(there: np.ndarray, count: int) -> np.ndarray:
-    """Return the places of the codes of a group that are kept, rising.
+    """Return the places of a group's codes that are kept, rising: int64, of each group `count`.
 
     Code j is at ``min(p, group - count + j)``, where p is the place of the j-th that is there, or
     infinity if there are no more: each code has a place of its own, and few to choose from.
@@ -119,10 +129,6 @@ def kept_places(there: np.ndarray, count: int) -> np.ndarray:
     Parameters
     ----------
     there : bool, any shape x the codes of a group.
-
-    Returns
-    -------
-    int64, the same shape x `count`.
     """
     group = there.shape[-1]
     # Places of those that are there in their order, behind them of the others, too high.
@@ -131,12 +137,7 @@ def kept_places(there: np.ndarray, count: int) -> np.ndarray:
 
 
 def expand(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the numbers of codes.
-
-    Parameters
-    ----------
-    codes : integers, each less than the entries of the table.
-    table : numbers, by their codes.
+    """Return the numbers of codes, by a table that has one for each.
 
     Raises
     ------
@@ -195,17 +196,19 @@ def codes_of(numbers: np.ndarray, table: Sequence[int]) -> np.ndarray:
 
 
 def table_of(numbers: np.ndarray, spec: ExpanderSpec) -> tuple[int, ...]:
-    """Return the table of a matrix's own numbers, in their order; entries that are left are 0.
+    """Return the table of a job for a matrix's numbers, in their order; the rest of it is 0.
 
     Raises
     ------
     ValueError
         There are more of them than entries.
     """
-    distinct = np.unique(numbers).tolist()
-    if len(distinct) > spec.entries:
-        raise ValueError(f"numbers must be of {spec.entries} or fewer, not of {len(distinct)}")
-    return (*distinct, *(0,) * (spec.entries - len(distinct)))
+    entries = np.maximum(numbers, ~numbers) if spec.mirrored else numbers
+    distinct, most = np.unique(entries).tolist(), spec.table_bytes
+    if len(distinct) > most:
+        more = " and their complements" if spec.mirrored else ""
+        raise ValueError(f"numbers must be of {most} or fewer{more}, not of {len(distinct)}")
+    return (*distinct, *(0,) * (most - len(distinct)))
 
 
 def pack_masked(numbers: np.ndarray, spec: ExpanderSpec) -> np.ndarray:

@@ -64,6 +64,8 @@ def _of_table(engine: EngineSpec, codebook: ExpanderSpec) -> ExpanderSpec:
             "codebook must be none unless codes of B are integers of"
             f" {codebook.width + 1}..{_ENTRY} bits, not {name} with {fmt.name}"
         )
+    if codebook.mirrored and not fmt.signed:
+        raise ValueError(f"codebook must be none or not mirrored with {fmt.name}, not {name}")
     table = codebook.table
     if table is not None and (fmt.wrap(np.array(table)) != table).any():
         raise ValueError(

@@ -74,8 +74,10 @@ class _Expanded(_Integers):
         self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair, scales: Scales = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Expand words of B; rows beyond K are cut off behind the table."""
-        table = self.expander.table or scales[0][0]
-        numbers = expand_words(b, self.expander, self.spec.b_format.wrap(np.array(table)))
+        fmt, table = self.spec.b_format, self.expander.table
+        if table is None:
+            table = self.expander.numbers(scales[0][0].tolist(), (1 << fmt.width - 1) - 1)
+        numbers = expand_words(b, self.expander, fmt.wrap(np.array(table)))
         return self.multiply(self.spec.a_format.wrap(a), numbers[:k], pair)
 
 

@@ -19,7 +19,7 @@ from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.registers.argument_widths import argument_widths
 from hw.soc.registers.coprocessor import CountersLayout, Registers
 from hw.soc.registers.counters import Counters
-from hw.soc.registers.discovery import more_features, of_vector
+from hw.soc.registers.discovery import codebook_number, more_features, of_vector
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.job_queue import JobQueue
 
@@ -243,7 +243,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         22: spec.taps,
         25: spec.table,
         26: spec.row_factors,
-        27: codes_of("features_codebook").get(spec.inside.expander.name, 0),
+        27: codebook_number(spec),
         30: spec.array_clock > 1,
         31: more_features(spec) > 0,
     }

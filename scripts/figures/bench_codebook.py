@@ -18,12 +18,18 @@ from hw.emit.verilog import Emission
 from hw.soc.path.expander import expand
 
 _ENGINE = Design("adder_tree", {"m": 2, "n": 2, "k": 4})
-_BITS = {"none": 8, "nf4": 4, "job16": 4, "job8": 3}
+_BITS = {"none": 8, "nf4": 4, "job16": 4, "mirror16": 4, "job8": 3}
 """Bits of a code, of each kind."""
 _CODES = 8
 """Codes of B in a beat."""
 _ENTRY = 8
 """Bits of a number in a table."""
+
+
+def _table_bits(kind: str) -> int:
+    """Return the bits of a job's table; 0 if there is none."""
+    spec = CODEBOOKS.get(kind)
+    return 0 if spec is None else spec.table_bytes * (_ENTRY - spec.mirrored)
 
 
 def front(kind: str) -> str:
@@ -33,7 +39,7 @@ def front(kind: str) -> str:
     m.domains.sync = ClockDomain("sync", reset_less=True)
     codes, late = Signal(_CODES * bits, name="codes"), Signal(_CODES * bits, reset_less=True)
     words = Signal(_CODES * _ENTRY, name="words", reset_less=True)
-    entries = Signal(_ENTRY << bits, name="entries")
+    entries = Signal(_table_bits(kind), name="entries")
     ports: dict[str, tuple[Value, None]] = {
         "clk": (ClockSignal(), None),
         "codes": (codes, None),
@@ -61,8 +67,8 @@ def wrapped(kind: str, engine: Emission) -> str:
     ports = [f"{port['direction']} [{port['width'] - 1}:0] {port['name']}" for port in others]
     ports.append(f"input [{_CODES * _BITS[kind] - 1}:0] codes")
     table = ""
-    if kind.startswith("job"):
-        ports.append(f"input [{(_ENTRY << _BITS[kind]) - 1}:0] entries")
+    if bits := _table_bits(kind):
+        ports.append(f"input [{bits - 1}:0] entries")
         table = ", .entries(entries)"
     wires, at = [f".{port['name']}({port['name']})" for port in others], 0
     for port in of_b:

@@ -77,7 +77,10 @@ def test_program_has_codes_of_nf4(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("weights", "bits"),
-    [(8, 8), ("nf4", 4), ("kmeans:16", 4), ("kmeans:8", 4), ("kmeans:4", 2), (4, 4), (3, 3)],
+    [
+        *[(8, 8), ("nf4", 4), ("kmeans:16", 4), ("mirrored:16", 4), ("kmeans:8", 4)],
+        *[("kmeans:4", 2), (4, 4), (3, 3)],
+    ],
 )
 def test_summary_counts_codes_of_a_table(tmp_path: Path, weights: int | str, bits: int) -> None:
     """Those of 3 bits are 21 in 64, two words of a group of 32."""
@@ -97,8 +100,7 @@ def test_chat_and_compile_take_tables(run: Run, tmp_path: Path) -> None:
     assert 0.05 < rounded["error"] < 0.15
     wrong = run(*chat, "--weights", "nf3")
     assert wrong.code == 2
-    says = "--weights must be 2..8 bits, or one of nf4, kmeans:4, kmeans:8, kmeans:16, not nf3"
-    assert says in wrong.err
+    assert f"--weights must be 2..8 bits, or one of {', '.join(BOOKS)}, not nf3" in wrong.err
     block = ("-p", "engine=systolic_os(m=2,n=16)", "-p", "codebook=nf4")
     done = run("compile", "m.gguf", *block, "--cache", "8")
     assert done.code == 0, done.err

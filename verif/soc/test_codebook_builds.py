@@ -40,6 +40,10 @@ SMALL: dict[str, Any] = {"data_width": 64, "sums": 64, "a_bytes": 256, "b_bytes"
             {"codebook": "job16", "windows": True},
             "none or constant between streams, and where jobs",
         ),
+        (
+            {"codebook": "mirror16", "engine": "cube(m=2,n=2,k=2,b_signed=false)"},
+            "codebook must be none or not mirrored with uint8, not mirror16",
+        ),
         ({"codebook": "job4", "row_factors": True}, "windows or factors of rows, not job4"),
         (
             {"engine": "ternary_core(m=2,n=4,k=10)", "trits": True},

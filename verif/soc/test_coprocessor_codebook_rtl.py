@@ -13,6 +13,7 @@ from verif.support.cases import case_name
 
 CASES: list[dict[str, Any]] = [
     SMALL | {"engine": "adder_tree(m=2,n=4,k=3)", "codebook": "job16"},
+    SMALL | {"engine": "adder_tree(m=2,n=4,k=3,b_width=6)", "codebook": "mirror16"},
     SMALL | {"engine": "adder_tree(m=2,n=4,k=3)", "codebook": "nf4"},
     SMALL | {"engine": "systolic_os(m=3,n=4)", "codebook": "sign"},
     # Words of 21 codes, and numbers of 5 bits, of the bytes of a table.

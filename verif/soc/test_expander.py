@@ -47,6 +47,9 @@ WIDTHS = {"trits": 2, "sign": 2, "job4": 5}
 
 def entries_of(spec: ExpanderSpec, width: int, table: Value) -> list[Value]:
     """List the numbers of codes, by golden, or of the table of a job."""
+    if spec.mirrored:
+        low = [table[(width - 1) * code : (width - 1) * (code + 1)] for code in range(8)]
+        return [Cat(one, C(0, 1)) for one in low] + [~Cat(one, C(0, 1)) for one in low]
     if spec.table is None:
         return [table[width * code : width * (code + 1)] for code in range(spec.entries)]
     numbers = expand(np.arange(spec.entries), np.array(spec.table)).tolist()
@@ -103,7 +106,7 @@ def test_expander_is_proven(name: str) -> None:
             found.word_select(step, width) == expected.word_select(step, width) for step in steps
         ).all()
 
-    assert holds(claim, spec.bits, max(spec.table_bytes * width, 1))
+    assert holds(claim, spec.bits, max(spec.table_bytes * (width - spec.mirrored), 1))
 
 
 @pytest.mark.parametrize("name", CODEBOOKS)
@@ -136,7 +139,9 @@ def test_words_of_a_beat_are_masked_behind_the_table(name: str) -> None:
                 same.append(found.word_select(step * side.across + column, width) == expected)
         return Cat(same).all()
 
-    widths = side.banks * bits, steps + side.across, side.expander.entries * width
+    book = side.expander
+    entries = max(book.table_bytes * (width - book.mirrored), 1)
+    widths = side.banks * bits, steps + side.across, entries
     assert at_random(claim, *widths) if deep > 1 else holds(claim, *widths)
 
 
@@ -187,7 +192,9 @@ def test_codes_are_those_of_the_table() -> None:
     """One golden function makes numbers of codes; what it refuses is no code of any word."""
     rng = np.random.default_rng(1)
     for spec in CODEBOOKS.values():
-        table = spec.table or rng.choice(256, spec.entries, replace=False) - 128
+        low, most = (0, 128) if spec.mirrored else (-128, 256)
+        held = rng.choice(most, spec.table_bytes, replace=False) + low
+        table = spec.table or spec.numbers(held.tolist(), 127)
         codes = rng.integers(0, spec.entries, (50, 7))
         numbers = expand(codes, np.array(table))
         assert np.array_equal(numbers, np.array(table)[codes])
@@ -203,13 +210,20 @@ def test_codes_are_those_of_the_table() -> None:
     assert table_of(np.array([5, -3, 5]), CODEBOOKS["job4"]) == (-3, 5, 0, 0)
     with pytest.raises(ValueError, match="numbers must be of 4 or fewer, not of 5"):
         table_of(np.arange(5), CODEBOOKS["job4"])
+    mirrored = CODEBOOKS["mirror16"]
+    assert table_of(np.array([-6, 5, 0, -128, 7]), mirrored) == (0, 5, 7, 127, 0, 0, 0, 0)
+    assert mirrored.numbers([0, 5, -1], 127) == (0, 5, 127, -1, -6, -128)
+    says = "numbers must be of 8 or fewer and their complements, not of 9"
+    with pytest.raises(ValueError, match=says):
+        table_of(np.arange(9), mirrored)
     assert TRITS_OF_BYTES.deep == TRITS
 
 
 def test_coprocessor_without_codebook_is_as_it_was() -> None:
     """Of the default build, not even the digest tells of it; kinds have the numbers of FEATURES."""
     assert "codebook" not in Design("coprocessor").key
-    assert list(numbers_of("features_codebook")) == [*BOOKS, *MASKS]
+    whole = [name for name in BOOKS if name not in CODEBOOKS or not CODEBOOKS[name].mirrored]
+    assert list(numbers_of("features_codebook")) == [*whole, *MASKS]
     assert CoprocessorSpec().inside.expander == PLAIN
 
 

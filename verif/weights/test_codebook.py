@@ -35,7 +35,10 @@ def packed(run: Run, *options: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("book", "bits", "error"),
-    [("nf4", 4, 0.1), ("kmeans:16", 4, 0.1), ("kmeans:8", 64 / 21, 0.2), ("kmeans:4", 2, 0.4)],
+    [
+        *[("nf4", 4, 0.1), ("kmeans:16", 4, 0.1), ("mirrored:16", 4, 0.1)],
+        *[("kmeans:8", 64 / 21, 0.2), ("kmeans:4", 2, 0.4)],
+    ],
 )
 def test_image_is_what_a_job_takes(run: Run, book: str, bits: float, error: float) -> None:
     """The golden co-processor multiplies by the bytes of the image, and no others."""

@@ -197,6 +197,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
 
         info->sparse = FIELD(more, MORE_FEATURES__SPARSE) != 0;
         info->shares = FIELD(more, MORE_FEATURES__SHARES) != 0;
+        info->mirrored = FIELD(more, MORE_FEATURES__MIRRORED) != 0;
         info->lists = FIELD(more, MORE_FEATURES__LISTS);
         info->group_scales = FIELD(more, MORE_FEATURES__GROUP_SCALES);
     }

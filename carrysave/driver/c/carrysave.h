@@ -164,6 +164,7 @@ typedef struct {
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
     bool shares;       /* products can shift sums of blocks of shares by octaves, in rows of A */
+    bool mirrored;     /* a job's table is of numbers from 0 on; half of the codes stand for ~number */
     uint32_t group_scales; /* 1, 2: sums of groups of K can be scaled, by fp16 or bf16; 0: they cannot */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */

@@ -67,7 +67,8 @@ bool carrysave_is_sensible(const carrysave *device, uint32_t sum_bytes, uint32_t
         return false;
     if ((uint32_t)info->codebook > CARRYSAVE_CODEBOOK_MASKS_2_4 || (info->codebook && info->trits)
         || (info->codebook && info->b.bits != code_bits[info->codebook])
-        || (info->trits && info->b.bits != 8u))
+        || (info->trits && info->b.bits != 8u)
+        || (info->mirrored && info->codebook != CARRYSAVE_CODEBOOK_JOB16))
         return false;
     if (scratch && (!within(scratch, LEAST_SCRATCH, 31u) || scratch >= info->address_width))
         return false;

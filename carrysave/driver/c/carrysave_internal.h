@@ -61,7 +61,7 @@ static inline uint32_t carrysave_book_bytes(const carrysave_info *info)
 {
     if (info->codebook < CARRYSAVE_CODEBOOK_JOB4 || info->codebook > CARRYSAVE_CODEBOOK_JOB16)
         return 0u;
-    return 4u << (info->codebook - CARRYSAVE_CODEBOOK_JOB4);
+    return (4u << (info->codebook - CARRYSAVE_CODEBOOK_JOB4)) >> info->mirrored;
 }
 
 static inline words words_of(const carrysave *device, const carrysave_job *job)

@@ -17,7 +17,8 @@ def expand(
 
     As :func:`golden.lut.expander.expand_words`. A constant table of 16 bytes takes 8 LUTs of six
     inputs a code, as numbers of a byte; one of a job a tree of multiplexers. What is beyond K is
-    masked behind this, as any entry may be other than 0.
+    masked behind this, as any entry may be other than 0. Where the table is mirrored, the highest
+    bit of a code is the number's sign, and inverts what the others choose: half the multiplexers.
 
     Parameters
     ----------
@@ -25,15 +26,17 @@ def expand(
     word : as it is in memory.
     spec : the kind.
     width : bits of a number; where words have masks, of a code with its share of one.
-    table : numbers of the job's table, by their codes; of no bits, if that is constant.
+    table : numbers of the job's table, by their codes, without signs if it is mirrored; of no
+        bits, if it is constant.
     name : of the signals.
     """
     if spec.name == "trits":
         return unpack_trits(m, word, name)
     if spec.group:
         return _with_masks(word, spec, width)
+    each = width - spec.mirrored
     entries: list[Value] = (
-        [table.word_select(code, width) for code in range(spec.entries)]
+        [table.word_select(code, each) for code in range(spec.table_bytes)]
         if spec.table is None
         else [C(number & (1 << width) - 1, width) for number in spec.table]
     )
@@ -41,7 +44,8 @@ def expand(
     for step in range(spec.deep):
         code = Signal(spec.width, name=f"{name}_code{step}")
         m.d.comb += code.eq(word.word_select(step, spec.width))
-        m.d.comb += numbers.word_select(step, width).eq(_entry(entries, code))
+        number = _mirrored(entries, code) if spec.mirrored else _entry(entries, code)
+        m.d.comb += numbers.word_select(step, width).eq(number)
     return numbers
 
 
@@ -53,6 +57,12 @@ def _with_masks(word: Value, spec: ExpanderSpec, width: int) -> Value:
         Cat(word[at : at + code], word[share * number : share * (number + 1)])
         for number, at in enumerate(range(spec.first, spec.bits, spec.width))
     )
+
+
+def _mirrored(entries: list[Value], code: Value) -> Value:
+    """Choose one of the entries, which have no sign, and invert it for codes of the upper half."""
+    sign = code[-1]
+    return Cat(_entry(entries, code[:-1]) ^ sign.replicate(len(entries[0])), sign)
 
 
 def _entry(entries: list[Value], code: Value) -> Value:

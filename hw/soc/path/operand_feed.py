@@ -98,7 +98,7 @@ class OperandFeed(wiring.Component):
         self.request = TileRequest(spec, side)
         self.counted = side.k if spec.inside.spec.bipolar and side.name == "a" else 0
         """Codes of a beat, where the engine must know how many there are."""
-        bits = side.expander.entries * spec.inside.b_width
+        bits = side.expander.table_bytes * (spec.inside.b_width - side.expander.mirrored)
         super().__init__({
             "i": In(stream.Signature(self.request)),
             "i_geometry": In(Geometry(spec)),

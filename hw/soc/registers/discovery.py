@@ -6,13 +6,21 @@ from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.rdl import codes_of, vector_numbers
 
-__all__ = ["more_features", "of_vector"]
+__all__ = ["codebook_number", "more_features", "of_vector"]
 
 
 def more_features(spec: CoprocessorSpec) -> int:
     """Return the value of the register of that name."""
     groups = codes_of("more_features_group_scales")[spec.group_scales]
-    return spec.sparse | spec.shares << 1 | groups << 2 | spec.lists << 16
+    mirrored = spec.inside.expander.mirrored
+    return spec.sparse | spec.shares << 1 | groups << 2 | mirrored << 4 | spec.lists << 16
+
+
+def codebook_number(spec: CoprocessorSpec) -> int:
+    """Return the number of the kind of B's codes; of a mirrored table that of a whole one."""
+    book = spec.inside.expander
+    name = f"job{book.entries}" if book.mirrored else book.name
+    return codes_of("features_codebook").get(name, 0)
 
 
 def of_vector(spec: CoprocessorSpec, unit: VectorUnitSpec) -> Mapping[str, int]:

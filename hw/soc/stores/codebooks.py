@@ -29,7 +29,8 @@ class Codebooks(wiring.Component):
     i_turn : In
         Number of the job, from that of the first one on, modulo 4.
     o : Out
-        Its table, the entry of code 0 lowest, of each as many bits as a number of B has.
+        Its table, the entry of code 0 lowest, of each as many bits as a number of B has; where it
+        is mirrored, one less.
     """
 
     i: stream.Interface
@@ -38,7 +39,8 @@ class Codebooks(wiring.Component):
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
-        self.entries, self.width = spec.inside.expander.entries, spec.inside.b_width
+        book = spec.inside.expander
+        self.entries, self.width = book.table_bytes, spec.inside.b_width - book.mirrored
         self.word_bytes = max(spec.bytes, self.entries)
         """Bytes of the word in which a table comes."""
         super().__init__({

@@ -74,7 +74,8 @@ def draw_weights(rng: np.random.Generator, info: Info, *shape: int) -> np.ndarra
         return SparseFormat(expander.count, expander.group).prune(draw(rng, info.mode.b, *shape))
     if expander.name not in CODEBOOKS:
         return draw(rng, info.mode.b, *shape)
-    table = expander.table or draw(rng, info.mode.b, expander.entries)
+    held = draw(rng, info.mode.b, expander.table_bytes).tolist()
+    table = expander.table or expander.numbers(held, info.mode.b.high)
     return rng.choice(np.asarray(table), shape)
 
 

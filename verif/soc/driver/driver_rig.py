@@ -48,6 +48,9 @@ SPECS = {
     ),
     "masks, 2 of 4": CoprocessorSpec(engine=AdderTreeSpec(m=2, n=4, k=12, sparsity="2:4"), **SMALL),
     "table of 16": CoprocessorSpec(engine=CubeSpec(m=2, n=4, k=2), codebook="job16", **SMALL),
+    "mirrored": CoprocessorSpec(
+        engine=CubeSpec(m=2, n=4, k=2, b_width=7), codebook="mirror16", **SMALL
+    ),
     "sparse": CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), sparse=True, **SMALL),
     "lean": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=2, k_max=1000), bias=False, requantise=False,

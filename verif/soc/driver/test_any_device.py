@@ -32,6 +32,7 @@ BUILDS: dict[str, dict[str, Any]] = {
     "vector": {"vector": "vector_unit", "scratch": 8192},
     "trits": {"engine": "ternary_core(m=1,n=2,k=5)", "trits": True},
     "table": {"engine": "cube(m=1,n=2,k=2)", "codebook": "job16"},
+    "mirrored": {"engine": "cube(m=1,n=2,k=2)", "codebook": "mirror16"},
     "masks": {"engine": "cube(m=1,n=2,k=12,sparsity=2:4)"},
 }
 STRICTER = {

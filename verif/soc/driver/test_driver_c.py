@@ -149,14 +149,13 @@ def test_c_driver_plans_as_the_golden_planner(library: Any, name: str) -> None:
             assert (job.low, job.high) == ((-128, 127) if codes else (0, 0))
 
 
-@pytest.mark.parametrize("name", ["int8", "int4 x uint6", "lean", "scratch", "trits"])
+@pytest.mark.parametrize("name", ["int8", "int4 x uint6", "lean", "scratch", "trits", "mirrored"])
 def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
     """Also at the very limits of addresses, of what is on chip, of sizes and stores."""
     spec = (SPECS | {"scratch": SCRATCH})[name]
     device = opened(library, spec)
-    rng = np.random.default_rng(8)
-    seen = set()
-    high = 1 << spec.address_width
+    rng, seen = np.random.default_rng(8), set()
+    high, book = 1 << spec.address_width, spec.inside.expander.table_bytes
     for _ in range(1000):
         m, n, k = (int(rng.integers(1, 40)) for _ in range(3))
         row = {
@@ -187,6 +186,7 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
                 ]
                 * (spec.scratch > 0)
             ),
+            *([{"b_scales": high - book + edge}] * (book > 0)),
             {"ld" + side: row[side] + edge},
             {"m": (0, 1, (1 << 24) - 1, 1 << 24)[rng.integers(4)], "lda": 1 << 31},
             {"k": spec.inside.modes[0, 0].k_max + edge, "lda": 1 << 20},

@@ -1,5 +1,7 @@
 """Drivers on devices whose B is of codes of a table: what they read, place and refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,10 @@ from verif.soc.driver.driver_rig import RNG, SPECS, Rig
         ({"features_trits": 1}, r"features_codebook must be 0\.\.0, not 5"),
         ({"b_bits": 8}, "b_bits must be 4 with job16, not 8"),
         ({"features_codebook": 4, "b_bits": 64}, "tile_k must be a multiple of 21 with job8"),
+        (
+            {"features_codebook": 1, "features_more": 1, "more_features_mirrored": 1},
+            "more_features_mirrored must be 0, not 1, with nf4",
+        ),
     ],
 )
 def test_driver_refuses_devices_that_no_build_is(fields: dict[str, int], says: str) -> None:
@@ -39,6 +45,12 @@ def test_driver_refuses_numbers_of_no_table() -> None:
     words = device.place(np.zeros((40, 9), np.uint8), mode.b_stored)
     with pytest.raises(ValueError, match="table of the mode must be of 16, not of 0"):
         device.product(left, words)
+    device = Rig("python", None, SPECS["mirrored"]).open()
+    with pytest.raises(ValueError, match=r"numbers must be of 8 or fewer and their complements"):
+        device.matmul(a, rng.integers(0, 9, (40, 9)))
+    below = replace(device.info.mode, table=(-1, *range(7)))
+    with pytest.raises(ValueError, match=r"table must be 0\.\.63, not -1"):
+        device.matmul(a, np.ones((40, 9), np.int64), mode=below)
     device = Rig("python", None, SPECS["nf4"]).open()
     b = rng.choice(np.array(NF4), (40, 9))
     assert np.array_equal(device.matmul(a, b), a @ b)
