@@ -163,6 +163,7 @@ FIELDS = {
     "more_features_sparse": (360, 0, 1),
     "more_features_shares": (360, 1, 1),
     "more_features_group_scales": (360, 2, 2),
+    "more_features_random_width": (360, 4, 5),
     "more_features_lists": (360, 16, 16),
 }
 ERRORS = {

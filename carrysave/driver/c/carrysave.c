@@ -197,6 +197,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
 
         info->sparse = FIELD(more, MORE_FEATURES__SPARSE) != 0;
         info->lists = FIELD(more, MORE_FEATURES__LISTS);
+        info->random_width = FIELD(more, MORE_FEATURES__RANDOM_WIDTH);
     }
 #endif
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm

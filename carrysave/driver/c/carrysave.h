@@ -160,6 +160,7 @@ typedef struct {
     bool row_factors;  /* rows of the sums that are accumulated into can have factors */
     bool sparse;       /* B can be packed: bitmaps, and the bytes that are not zero */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
+    uint32_t random_width; /* random bits by which codes of floats are rounded; 0: none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
     bool fast_array;   /* the engine's clock is twice that of the bus */
@@ -241,6 +242,7 @@ typedef struct {
      * B are read at its places of K alone. */
     bool listed;
     carrysave_mode mode; /* zeros for an engine of integers */
+    /* If info.random_width is not 0, multiplier is the seed of the random bits, 31 bits. */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */

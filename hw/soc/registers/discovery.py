@@ -12,7 +12,8 @@ __all__ = ["more_features", "of_vector"]
 def more_features(spec: CoprocessorSpec) -> int:
     """Return the value of the register of that name."""
     groups = codes_of("more_features_group_scales")[spec.group_scales]
-    return spec.sparse | spec.shares << 1 | groups << 2 | spec.lists << 16
+    some = spec.sparse | spec.shares << 1 | groups << 2
+    return some | spec.random_width << 4 | spec.lists << 16
 
 
 def of_vector(spec: CoprocessorSpec, unit: VectorUnitSpec) -> Mapping[str, int]:

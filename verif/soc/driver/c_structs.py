@@ -56,7 +56,7 @@ class CInfo(Structure):
             "stream", "formats", "fixed_blocks", "uncounted", "sizes", "windows", "ready",
         )),
         ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
-        ("sparse", c_bool), ("lists", c_uint32),
+        ("sparse", c_bool), ("lists", c_uint32), ("random_width", c_uint32),
         ("codebook", c_uint32), ("b_deep", c_uint32),
         ("fast_array", c_bool), ("rounding", c_uint32),
         ("vector", CVector),
