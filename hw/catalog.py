@@ -317,7 +317,10 @@ def _is_engine(entry: Entry) -> bool:
 
 
 CATALOG = Catalogue()
-_LATER = ("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock", "sparse")
+_LATER = (
+    *("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock", "sparse"),
+    "random_width",
+)
 _OPTIONS = (
     *("code_bytes", "transpose", "gather", "blend"),
     *("scratch", "trits", "windows", "taps", "table"),

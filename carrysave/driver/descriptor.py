@@ -64,6 +64,7 @@ def descriptor(job: Job) -> bytes:
     if beside is not None:
         put("mode_bias", 1)
         put_address("bias", beside)
+    put("multiplier", job.seed)
     how = job.requantisation
     put("mode_requantise", int(job.encode or how is not None))
     if how is not None:

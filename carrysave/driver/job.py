@@ -108,9 +108,11 @@ class Job:
 
     `bias` and `records` are addresses, of sums and of requantisations of columns, None without.
     `row_factors` is the address of what rows of the C that is accumulated into are multiplied by.
-    `encode` rounds sums to the engine's result format; `a_scales`, `b_scales`, `ldsa`, `ldsb` are
-    addresses and strides of block scales, if the engine has them; where the build has group scales,
-    of powers, groups x M, and of scales, groups x N, of groups of block_k beats.
+    `encode` rounds sums to the engine's result format, by random bits where the build has
+    `random_width`: they depend on `seed`, 31 bits, and on places in C. `a_scales`, `b_scales`,
+    `ldsa`, `ldsb` are addresses and strides of block scales, if the engine has them; where the
+    build has group scales, of powers, groups x M, and of scales, groups x N, of groups of block_k
+    beats.
     Blocks of C are block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
 
     With `vector`, the name of an operation, each of m rows of n codes of A, of a_format + 1 bytes
@@ -170,3 +172,4 @@ class Job:
     packed: bool = False
     places: int | None = None
     least: int = 0
+    seed: int = 0

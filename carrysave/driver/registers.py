@@ -164,6 +164,7 @@ FIELDS = {
     "more_features_shares": (360, 1, 1),
     "more_features_group_scales": (360, 2, 2),
     "more_features_mirrored": (360, 4, 1),
+    "more_features_random_width": (360, 5, 5),
     "more_features_lists": (360, 16, 16),
 }
 ERRORS = {

@@ -10,6 +10,7 @@ import numpy as np
 
 from golden.formats.bitmap import BlockSize, unpack_image
 from golden.formats.integer import IntFormat
+from golden.formats.placed_bits import placed_bits
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_rows
@@ -80,7 +81,11 @@ def coprocessor(
                 sums = sums.astype(object)
             sums = wrap(sums + more, inside.sum_width, inside.signed)
     if job.encode:
-        sums = inside.encode(sums, invalid, pair)
+        random = None
+        if spec.random_width:
+            rows, columns = np.indices(sums.shape, sparse=True)
+            random = placed_bits(job.seed, rows, columns, spec.random_width)
+        sums = inside.encode(sums, invalid, pair, random)
     elif job.requantisation is not None:
         how = job.requantisation
         if "records" in matrix:

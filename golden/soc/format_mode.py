@@ -10,6 +10,7 @@ import numpy as np
 from golden.engine import EngineSpec
 from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
+from golden.formats.random_bits import RandomBits
 from golden.lut.expander import PLAIN, ExpanderSpec
 from golden.npe.npe import NpeSpec
 
@@ -102,9 +103,12 @@ class Inside(ABC):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply codes, M x K and K x N: sums, and NaN flags."""
 
-    def encode(self, sums: np.ndarray, invalid: np.ndarray, pair: Pair) -> np.ndarray:
-        """Round sums to codes of `result`, once."""
+    def encode(
+        self, sums: np.ndarray, invalid: np.ndarray, pair: Pair, random: RandomBits | None = None
+    ) -> np.ndarray:
+        """Round sums to codes of `result`, once: by random bits, if there are some."""
         assert self.result is not None
         exponent = self.least_exponent + self.modes[pair].exponent
         number = replace(Exact.finite(sums, exponent), nan=invalid)
-        return self.result.encode(number, rounding=self.rounding, saturate=self.saturate)
+        how = self.rounding if random is None else "stochastic"
+        return self.result.encode(number, rounding=how, saturate=self.saturate, random=random)

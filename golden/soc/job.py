@@ -43,8 +43,9 @@ class Job:
 
     a_format, b_format are indices of the engine's formats. C holds sums; or codes, with a
     requantisation, whose multiplier, shift and zero point come from `records` in memory if given;
-    or codes with `encode`, which rounds sums to the engine's result format. Where the build has
-    `sizes`, requantised codes have `c_bytes` bytes, 0 and 1 for one. `accumulate` adds to
+    or codes with `encode`, which rounds sums to the engine's result format; where the build has a
+    `random_width`, by :func:`golden.formats.placed_bits.placed_bits` of the job's `seed`. Where the
+    build has `sizes`, requantised codes have `c_bytes` bytes, 0 and 1 for one. `accumulate` adds to
     the existing C; with `row_factors`, an address of M numbers of 16 bits, to what
     :func:`golden.soc.row_factors.scaled` makes of it. If the engine has block scales, those of A
     are a matrix of bytes, M x blocks, and those of B, blocks x N. block_m, block_n are the tiles of
@@ -146,6 +147,7 @@ class Job:
     packed: bool = False
     places: int | None = None
     least: int = 0
+    seed: int = 0
 
     @property
     def codes(self) -> bool:

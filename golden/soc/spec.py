@@ -20,7 +20,7 @@ from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
 from golden.soc.shares import longest_row
 from golden.soc.side_words import side_bytes, side_words
-from golden.soc.spec_checks import check_parts
+from golden.soc.spec_checks import MOST_BITS, PLACED_WIDTH, check_parts
 from golden.soc.vector_jobs import vector_jobs
 from golden.tpe.systolic_os import SystolicOsSpec
 
@@ -66,6 +66,7 @@ class CoprocessorSpec(BusSpec):
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
     shares: bool = parameter(Flag("products can shift sums of blocks of exps by octaves", False))
+    random_width: int = parameter(PLACED_WIDTH)
     group_scales: str = parameter(Choice("scales of groups' sums, fp32 then", "none", SCALES))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
@@ -102,11 +103,6 @@ class CoprocessorSpec(BusSpec):
             )
         if inside.a_sides and (self.bias or self.requantise):
             raise ValueError("bias and requantise must be false where blocks have scales, not true")
-        if self.requantise and inside.result is None and self._requantised_width > _WIDEST:
-            raise ValueError(
-                f"requantise must be false with sums of {inside.sum_width} bits: "
-                f"the requantiser takes up to {_WIDEST}"
-            )
         check_parts(self)
         self._default_blocks  # noqa: B018  (refuses stores without a block)
 
@@ -336,7 +332,7 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def requantiser(self) -> RequantiserSpec:
         """The requantiser of integer sums."""
-        width = min(max(self._requantised_width, 4), _WIDEST)
+        width = min(max(self.inside.sum_width + (not self.inside.signed), 4), MOST_BITS)
         return RequantiserSpec(
             n=self.inside.n,
             width=width,
@@ -349,11 +345,6 @@ class CoprocessorSpec(BusSpec):
     def rounding(self) -> str | None:
         """Rounding of integer sums to codes; None: there is no requantiser of them."""
         return self.requantiser_rounding if self.requantise and self.inside.result is None else None
-
-    @property
-    def _requantised_width(self) -> int:
-        """Bits of a sum in two's complement, which has a sign in the requantiser."""
-        return self.inside.sum_width + (not self.inside.signed)
 
     @property
     def accumulates(self) -> bool:
@@ -399,5 +390,3 @@ class CoprocessorStreamSpec(CoprocessorSpec):
 
 _CODE = 8
 """Bits of a byte, a requantised code's where jobs do not choose."""
-_WIDEST = 63
-"""Maximum bits of a sum for the requantiser."""

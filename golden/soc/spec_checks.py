@@ -3,13 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from golden.check import Integer
 from golden.formats.bitmap import CHUNK
+from golden.formats.random_bits import RANDOM_WIDTH
 from golden.soc.lists import check_lists
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import WIDEST
 from golden.soc.shares import share_fraction
 
-__all__ = ["check_parts"]
+__all__ = ["MOST_BITS", "PLACED_WIDTH", "check_parts"]
+
+MOST_BITS = 63
+"""Maximum bits of a sum for the requantiser, sign included."""
+PLACED_WIDTH = Integer("random bits that round codes of floats; 0: none", 0, 0, 16, "bits")
 
 _PAGE = 4096
 """Bytes whose end no burst crosses."""
@@ -28,6 +34,11 @@ def check_parts(spec: Any) -> None:
     Of a :class:`golden.soc.spec.CoprocessorSpec`, which is not known here.
     """
     inside, stream = spec.inside, spec.STREAM
+    if spec.rounding is not None and inside.sum_width + (not inside.signed) > MOST_BITS:
+        raise ValueError(
+            f"requantise must be false with sums of {inside.sum_width} bits:"
+            f" the requantiser takes up to {MOST_BITS}"
+        )
     check_codes(spec.code_bytes, integers=spec.rounding is not None, stream=stream)
     check_table(spec.table, spec.requantises_columns and not stream)
     others = stream or spec.windows or spec.row_factors
@@ -59,6 +70,8 @@ def check_parts(spec: Any) -> None:
             "tap_rows must be 1 where jobs on maps have no windows: without windows, taps, or lanes"
             f" that are a power of two, not {spec.tap_rows}"
         )
+    if spec.random_width:
+        check_random(spec)
     if spec.shares:
         check_shares(spec)
     if spec.group_scales != "none":
@@ -169,6 +182,18 @@ def check_group_scales(spec: Any) -> None:
         raise ValueError(
             "group_scales must be none where a beat has no power of two codes along K, or a word"
             f" of B several, not {name}"
+        )
+
+
+def check_random(spec: Any) -> None:
+    """Refuse random bits where no encoder takes them; ValueError."""
+    inside = spec.inside
+    if spec.random_width < RANDOM_WIDTH.low:
+        raise ValueError(f"random_width must be 0 or {RANDOM_WIDTH.legal}, not {spec.random_width}")
+    if not spec.requantise or inside.result is None or inside.rounding != "rne":
+        raise ValueError(
+            "random_width must be 0 without requantise, where the engine has no format of results,"
+            f" and where it rounds toward zero, not {spec.random_width}"
         )
 
 

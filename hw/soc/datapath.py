@@ -247,7 +247,7 @@ class Datapath(wiring.Component):
         ]
         if Destination.BIAS in self.columns:
             add_bias(m, self, self.columns[Destination.BIAS])
-        if spec.requantise and spec.inside.result is None:
+        if spec.requantise:
             scale(m, self)
         connect_columns(m, self)
         connect(m, writer.sums, sums.read)

@@ -167,6 +167,7 @@ typedef struct {
     bool mirrored;     /* a job's table is of numbers from 0 on; half of the codes stand for ~number */
     uint32_t group_scales; /* 1, 2: sums of groups of K can be scaled, by fp16 or bf16; 0: they cannot */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
+    uint32_t random_width; /* random bits by which codes of floats are rounded; 0: none */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
     bool fast_array;   /* the engine's clock is twice that of the bus */
@@ -251,6 +252,7 @@ typedef struct {
      * B are read at its places of K alone. */
     bool listed;
     carrysave_mode mode; /* zeros for an engine of integers */
+    /* If info.random_width is not 0, multiplier is the seed of the random bits, 31 bits. */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */

@@ -26,13 +26,17 @@ def add_bias(m: Module, path: Any, store: ColumnStore) -> None:
 
 
 def scale(m: Module, path: Any) -> None:
-    """Set the result writer's requantisation: the job's, and the records of columns.
+    """Set the result writer's requantisation: the job's, and the records of columns; or its seed.
 
     Sums come later than their job by more than a cycle: unless the build is lean, its scale is in
     registers beside them.
     """
     writer, job = path.result_writer, path.i_job
     near = m.d.comb if path.lean else m.d.sync
+    if path.spec.random_width:
+        near += writer.i_seed.eq(job.multiplier)
+    if path.spec.inside.result is not None:
+        return
     near += [
         *(
             writer.i_how[name].eq(job[name][: len(writer.i_how[name])])

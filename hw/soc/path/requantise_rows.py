@@ -8,7 +8,6 @@ from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
-from golden.npe.encoder import EncoderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import encode
 from hw.device.family import Family
@@ -17,6 +16,7 @@ from hw.npe.encoder import Encoder
 from hw.npe.requantiser import Requantisation
 from hw.npe.rounding.requantise_column import RequantiseColumn
 from hw.soc.bus.burst import Beat
+from hw.soc.path.encode_rows import encode_rows, encoder_spec
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.stores.code_table import CodeTable
@@ -61,6 +61,8 @@ class RequantiseRows(wiring.Component):
         Codes, as in memory; if jobs choose their bytes, as they are where they have two.
     i_room : In(1)
         Where sums :attr:`flow <flows>`: there is a place for one more row's codes.
+    i_random : In(stream)
+        Where codes are rounded by random bits: those of each sum of a row, in the order of sums.
     i_ends, i_looks, i_table : In(1), In(1), In(stream)
         Where jobs have tables: sums are the last ones of their job; codes are looked up; beats of
         tables, see :class:`hw.soc.stores.code_table.CodeTable`.
@@ -72,6 +74,7 @@ class RequantiseRows(wiring.Component):
     i: stream.Interface
     o: stream.Interface
     i_room: Signal
+    i_random: stream.Interface
     i_ends: Signal
     i_looks: Signal
     i_table: stream.Interface
@@ -108,7 +111,9 @@ class RequantiseRows(wiring.Component):
             )
             ports |= self.scale_ports
         else:
-            self.encoders = [Encoder(_encoder(spec)) for _ in range(across)]
+            self.encoders = [Encoder(encoder_spec(spec)) for _ in range(across)]
+        if spec.random_width:
+            ports["i_random"] = In(stream.Signature(across * spec.random_width))
         self.table: CodeTable | None = None
         if spec.table:
             self.table = CodeTable(spec, across, self.code_bits, stops=self.stops)
@@ -144,28 +149,10 @@ class RequantiseRows(wiring.Component):
         width = self.spec.number_width
         numbers = [self.i.payload[at : at + width] for at in range(0, len(self.i.payload), width)]
         if self.column is None:
-            self._encode(m, numbers)
+            encode_rows(m, self, numbers)
         else:
             self._requantise(m, self.column, numbers)
         return m
-
-    def _encode(self, m: Module, numbers: list[Value]) -> None:
-        """Place the encoders, which all work in step."""
-        spec = self.spec
-        for number, (encoder, value) in enumerate(zip(self.encoders, numbers, strict=True)):
-            m.submodules[f"encoder{number}"] = encoder
-            payload = encoder.i.payload
-            m.d.comb += [
-                encoder.i.valid.eq(self.i.valid),
-                payload.sum.eq(value[: spec.inside.sum_width]),
-                payload.invalid.eq(value[-1] if spec.inside.flags else 0),
-                encoder.o.ready.eq(self.o.ready),
-                self.o.payload.word_select(number, spec.code_bits).eq(encoder.o.payload.code),
-            ]
-            if encoder.spec.exponent_width:
-                m.d.comb += payload.exponent.eq(self.i_geometry.exponent)
-        first = self.encoders[0]
-        m.d.comb += [self.i.ready.eq(first.i.ready), self.o.valid.eq(first.o.valid)]
 
     def _requantise(self, m: Module, cell: RequantiseColumn, numbers: list[Value]) -> None:
         """Place the columns; with scales per row, their multipliers are recoded first."""
@@ -231,18 +218,3 @@ class RequantiseRows(wiring.Component):
             m.d.sync += ends.eq(Cat(self.i_ends, ends))
         m.d.comb += [table.i_looks.eq(self.i_looks), table.i_ends.eq(ends[-1])]
         return table.i
-
-
-def _encoder(spec: CoprocessorSpec) -> EncoderSpec:
-    """Return the spec of the encoder that rounds sums to the result format."""
-    inside = spec.inside
-    assert inside.result is not None
-    most = max(mode.exponent for mode in inside.modes.values())
-    return EncoderSpec(
-        format=inside.result.name,
-        width=inside.sum_width,
-        fraction_width=-inside.least_exponent,
-        exponent_width=most.bit_length() + 1 if most else 0,
-        rounding=inside.rounding,
-        saturate=inside.saturate,
-    )

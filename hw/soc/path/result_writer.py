@@ -18,6 +18,7 @@ from hw.soc.bus.burst import Beat, Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.group_connections import mark_piece, mark_rows, send_groups
 from hw.soc.path.group_sums import GroupSums
+from hw.soc.path.place_walk import SEED_WIDTH, place_codes
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
 from hw.soc.path.result_words import end_job, joined, queue_words, word_sizes
@@ -79,6 +80,8 @@ class ResultWriter(wiring.Component):
     i_looks, i_table, i_sums_end : In(1), In(stream), In(1)
         With tables, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; ``i_sums`` are the
         last ones of their job.
+    i_seed : In(31)
+        Where codes are rounded by random bits: that of the job.
     i_powers, i_scales, o_taken : In, In, Out(1)
         Where sums of groups are scaled: see :class:`hw.soc.path.group_sums.GroupSums`; scales of a
         block have been used.
@@ -110,6 +113,7 @@ class ResultWriter(wiring.Component):
     i_looks: Signal
     i_table: stream.Interface
     i_sums_end: Signal
+    i_seed: Signal
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
@@ -166,6 +170,8 @@ class ResultWriter(wiring.Component):
             ports["i_looks"] = In(1)
             ports["i_table"] = In(stream.Signature(Beat(spec.data_width)))
             ports |= {"i_sums_end": In(1)} if spec.taps else {}
+        if spec.random_width:
+            ports["i_seed"] = In(SEED_WIDTH)
         if self.groups is not None:
             ports |= {
                 name: self.groups.signature.members[name] for name in ("i_powers", "i_scales")
@@ -281,6 +287,7 @@ class ResultWriter(wiring.Component):
         right, narrow, final, below = row.right, Signal(), Signal(), Signal()
         at, left_side = row.place(m, self, final)
         written, of_groups, idle = mark_rows(m, self, row, begins, following)
+        placed = place_codes(m, self)
         m.d.comb += [
             final.eq(right & below),
             available.eq(busy & ~complete[-1] & ((~final & ~added) | some_full)),
@@ -293,9 +300,9 @@ class ResultWriter(wiring.Component):
             # The store's output holds the last row until it is taken.
             self.sums.free.eq(row.ends_half & row.move),
             begins.eq(~busy | ends),
-            blocks.i.valid.eq(reduce(and_, written, self.i.valid & ~ahead)),
+            blocks.i.valid.eq(reduce(and_, [*written, *placed], self.i.valid & ~ahead)),
             blocks.i.payload.eq(block),
-            self.i.ready.eq(blocks.i.ready & ~ahead),
+            self.i.ready.eq(reduce(and_, placed, blocks.i.ready & ~ahead)),
             takes.eq(self.i.valid & self.i.ready),
             addresses.i_row.eq(reduce(and_, of_groups, self.sums.en & left_side)),
             self.o_idle.eq(reduce(and_, idle, ~busy & ~ahead & ~self.i.valid & addresses.o_idle)),

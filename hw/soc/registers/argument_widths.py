@@ -45,4 +45,5 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     if not requantises and not (spec.vector is not None and spec.vector.scales):
         unused = ("multiplier", "shift", "zero_point", *["low"] * (not spec.lists), "high")
         widths |= {f"job_{name}": 0 for name in unused}
+        widths["job_multiplier"] = 31 * (spec.random_width > 0)
     return widths

@@ -13,7 +13,8 @@ def more_features(spec: CoprocessorSpec) -> int:
     """Return the value of the register of that name."""
     groups = codes_of("more_features_group_scales")[spec.group_scales]
     mirrored = spec.inside.expander.mirrored
-    return spec.sparse | spec.shares << 1 | groups << 2 | mirrored << 4 | spec.lists << 16
+    some = spec.sparse | spec.shares << 1 | groups << 2 | mirrored << 4
+    return some | spec.random_width << 5 | spec.lists << 16
 
 
 def codebook_number(spec: CoprocessorSpec) -> int:

@@ -130,6 +130,7 @@ def any_options(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, An
             more["table"] = spec.table and more["records"] and bool(rng.integers(2))
         else:
             more["encode"] = True
+            more["seed"] = int(rng.integers(1 << 31)) if spec.random_width else 0
     elif spec.accumulates and not more["bias"]:
         more["accumulate"] = bool(rng.integers(2))
         more["row_factors"] = spec.row_factors and more["accumulate"] and bool(rng.integers(2))
