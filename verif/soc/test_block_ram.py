@@ -27,13 +27,13 @@ SMALL: dict[str, Any] = {
 
 
 class Placed(Bank):
-    """A bank that is simulated; without `together`, what is read while it is written is wrong."""
+    """A bank that is simulated; what is read while it is written is wrong."""
 
     def elaborate(self, platform: Any) -> Module:
         m, clash = Module(), Signal()
-        m.submodules.bank = bank = Bank(self.module, self.width, self.depth, together=True)
+        m.submodules.bank = bank = Bank(self.module, self.width, self.depth)
         m.d.sync += clash.eq(self.write & self.en & (self.i_address == self.o_address))
-        m.d.comb += self.o.eq(Mux(clash & (not self.together), ~bank.o, bank.o))
+        m.d.comb += self.o.eq(Mux(clash, ~bank.o, bank.o))
         m.d.comb += [
             getattr(bank, name).eq(getattr(self, name))
             for name in ("write", "i_address", "i", "en", "o_address")
@@ -53,7 +53,7 @@ def block_ram(monkeypatch: pytest.MonkeyPatch, *, far: bool, lean: bool = False)
     monkeypatch.setattr(
         Bank,
         "place",
-        lambda bank: Placed(bank.module, bank.width, bank.depth, together=bank.together),
+        lambda bank: Placed(bank.module, bank.width, bank.depth),
     )
     return BlockRam(Design("coprocessor_uart", SMALL).spec, SIZE, lean=lean)
 

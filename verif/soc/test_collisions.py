@@ -28,6 +28,7 @@ _READ = re.compile(
 SMALL = {"data_width": 64, "address_width": 32, "burst": 16}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("coprocessor_uart", {**BOARDS["icebreaker"].parameters, "divisor": 4}),
+    ("coprocessor_uart", {**BOARDS["tang_nano_20k"].parameters, "divisor": 4}),
     ("coprocessor", SMALL | {"engine": "systolic_os(m=4,n=4)", "lean": True}),
     ("coprocessor", SMALL | {"engine": "systolic_os(m=4,n=4)"}),
     ("vector_unit", {"lanes": 4, "length": 64}),

@@ -1,6 +1,7 @@
 """The core alone with a memory, on Amaranth's simulator: what only some cycles or beats show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,20 @@ def test_a_read_error_on_any_beat_ends_the_job() -> None:
             assert (code, response) == (Error.READ, bench.memory.errors[address])
             assert where <= address < where + 4 * bench.spec.burst
             bench.memory.errors = {}
+        assert await bench.job(ctx, job) == ([0, 0, 0], bursts)
+
+    bench.run(runs)
+
+
+def test_a_job_after_one_that_is_refused_is_as_ever() -> None:
+    """Its check begins without the error of the one before."""
+    bench = Bench(PLAIN, latency=2)
+    job = job_of(2, 3, 2)
+
+    async def runs(ctx: Any) -> None:
+        _, bursts = await bench.job(ctx, job)
+        refused, _ = await bench.job(ctx, replace(job, ldc=1))
+        assert refused == [Error.LEADING_DIMENSION, 0, 0]
         assert await bench.job(ctx, job) == ([0, 0, 0], bursts)
 
     bench.run(runs)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golden.soc.bus import BusSpec
-from hw.soc.stores.block_ram import UNSTARTED
+from hw.soc.stores.byte_access import UNSTARTED
 from hw.soc.stores.byte_manager import ByteManager
 from verif.soc.bus.byte_host import Host, channels
 from verif.soc.bus.partners import Part, Pin, Sink, Source, Watch, run

@@ -96,7 +96,7 @@ def both(monkeypatch: pytest.MonkeyPatch, *, late: bool = False) -> Both:
     monkeypatch.setattr(
         Bank,
         "place",
-        lambda bank: Placed(bank.module, bank.width, bank.depth, together=bank.together),
+        lambda bank: Placed(bank.module, bank.width, bank.depth),
     )
     return Both(late=late)
 

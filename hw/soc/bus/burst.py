@@ -79,9 +79,9 @@ def extent(spec: BusSpec, row: data.View) -> Value:
     """Return the :class:`Extent` of a row."""
     size, width = exact_log2(spec.bytes), bits_for(_most(spec))
     last = (row.bytes + (row.address[:size] - 1))[size : spec.length_width + 1]
-    # It ends behind the boundary, not at it, if so few bytes are added.
-    behind = row.address[:PAGE] + row.bytes[: size + width + 1]
-    return Cat(last, last[width:] == 0, behind[PAGE] & behind[:PAGE].any())
+    # Its last byte is behind the boundary, if so few bytes are added.
+    end = row.address[:PAGE] + row.bytes[: size + width + 1] - 1
+    return Cat(last, last[width:] == 0, end[PAGE])
 
 
 class Splitter(wiring.Component):

@@ -10,7 +10,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
 from hw.soc.path.block_scales import connect_scales
 from hw.soc.path.clock_crossing import FAST, SLOW, ClockPair, ClockPulses, ClockQueue, ClockTotal
-from hw.soc.stores.sum_store import StoredRow
+from hw.soc.stores.sum_rows import StoredRow
 
 __all__ = ["ArrayDomain"]
 

@@ -29,7 +29,7 @@ from hw.soc.schedule.block_done import BlockDone
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.row_request import Bases
-from hw.soc.stores.sum_store import SumRead
+from hw.soc.stores.sum_rows import SumRead
 
 __all__ = ["ResultWriter"]
 

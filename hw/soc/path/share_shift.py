@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from golden.engine import EngineSpec
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.stores.sum_store import StoredRow
+from hw.soc.stores.sum_rows import StoredRow
 
 __all__ = ["ShareShift", "share_shift"]
 
@@ -36,7 +36,7 @@ class ShareShift(wiring.Component):
     i_octaves : In(stream)
         Those of the next tile, a byte for each row; only of jobs that have them.
     i, o : In(stream), Out(stream)
-        :class:`hw.soc.stores.sum_store.StoredRow`.
+        :class:`hw.soc.stores.sum_rows.StoredRow`.
     """
 
     i_shifted: Signal

@@ -96,8 +96,7 @@ class JobCheck(wiring.Component):
         codes = WindowCodes.make(m, self.spec) if self.spec.windows else None
         sizes = self._block_sizes(m, codes)
         fills = Signal()
-        with m.If(self.i_start):
-            m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
+        m.d.sync += self.o_done.eq(self.o_done & ~self.i_start)
         self._set_geometry(m, sizes, codes, fills)
         of_rows = vector_check(self.spec, self.i_job, out.n, out.m)
         splits = Signal()
@@ -120,6 +119,7 @@ class JobCheck(wiring.Component):
                         m.d.sync += products.step.eq(products.windows.first)
                 m.next = "FORMATS"
             with m.State("FORMATS"):
+                m.d.sync += self.o_error.eq(error_code("none"))  # the start itself is late
                 m.next = "BLOCKS"
             with m.State("BLOCKS"):
                 m.d.comb += fills.eq(1)

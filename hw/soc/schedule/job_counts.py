@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Module, Mux, Signal, Value
+from amaranth import Array, Module, Mux, Signal, Value
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.schedule.control import Control
@@ -20,13 +20,15 @@ def count_jobs(
     been read whole are complete.
     """
     (read, write), path = masters, core.datapath
-    failed, holds = Signal(), Signal()
+    failed, holds, oldest = Signal(), Signal(), Signal(init=1)
     counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
     were_read, sent, done = counts
     rows = write.i.valid & write.i.ready & path.o_rows.payload.final
     comes = read.o_final + (path.o_final & ~failed) if joins_rows(core.spec) else read.o_final
     for count, event in zip(counts, (comes, rows, control.on), strict=True):
         m.d.sync += count.eq(Mux(control.clear, 0, count + event))
+    # Known a cycle before, as many registers wait for it.
+    m.d.sync += oldest.eq(control.clear | _alike(were_read - done, comes, control.on))
     # A cycle late, before a row can leave that is of what was read.
     m.d.sync += holds.eq(failed & ((sent == were_read) | rows))
     m.d.comb += [
@@ -40,7 +42,19 @@ def count_jobs(
         begun = Signal(3, name="jobs_begun")
         m.d.sync += begun.eq(Mux(control.clear, 0, begun + path.i_start))
         m.d.sync += control.last.eq((done + 1)[:3] == begun)
-    return failed, done == were_read
+    return failed, oldest
+
+
+def _alike(between: Value, comes: Value, ends: Value) -> Value:
+    """Return whether two counts of three bits are alike when both have counted.
+
+    The difference is compared with all that it may change by, before that is known.
+    """
+    differences = between[:3]
+    after = Array(
+        Mux(ends, differences == (1 - count) % 8, differences == -count % 8) for count in range(3)
+    )
+    return after[comes]
 
 
 def wrong_reads(

@@ -250,8 +250,12 @@ class Loader(wiring.Component):
         homes: dict[Destination, Value],
     ) -> None:
         """Find where the rows of the next matrix begin: at its address, or where the last ended."""
-        following, waiting = state.following, state.waiting
-        asked = list(plans.values())
+        following, waiting, asked = state.following, state.waiting, list(plans.values())
+        # They stay since the block began, a cycle and more before they are looked at.
+        width, names = len(read.addr), (f"place_{to.name}".lower() for to in plans)
+        places = [Signal(width, name=name, reset_less=True) for name in names]
+        now = (Mux(plan.home, homes[to], _slot(plan.slot, width)) for to, plan in plans.items())
+        m.d["comb" if self.lean else "sync"] += Cat(places).eq(Cat(now))
         with m.State("SEEK"):
             m.d.sync += state.next.eq(state.choice(waiting))
             if not self.lean:
@@ -264,10 +268,6 @@ class Loader(wiring.Component):
                 state.step.eq(chosen(following, (plan.before for plan in asked))),
                 state.length.eq(chosen(following, (plan.length for plan in asked))),
             ]
-            width = len(read.addr)
-            places = (
-                Mux(plan.home, homes[to], _slot(plan.slot, width)) for to, plan in plans.items()
-            )
             m.d.comb += read.addr.eq(chosen(following, places))
             m.next = "TAKE" if self.lean else "ADD"
         if self.lean:

@@ -7,7 +7,6 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
@@ -43,6 +42,7 @@ class _Tile(NamedTuple):
     Members
     -------
     rows, columns : the rest of the block, from this tile on.
+    height, width : those of them that the tile has: known a cycle before.
     row, column : the tile's indices.
     a_address, row_address : of its row in the store of A, and of its sums.
     word, slice : of its columns in the store of B.
@@ -54,6 +54,8 @@ class _Tile(NamedTuple):
 
     rows: Signal
     columns: Signal
+    height: Signal
+    width: Signal
     row: Signal
     column: Signal
     a_address: Signal
@@ -74,6 +76,8 @@ class _Tile(NamedTuple):
         shapes: dict[str, ShapeLike] = {
             "rows": block.rows.shape(),
             "columns": block.columns.shape(),
+            "height": range(spec.inside.m + 1),
+            "width": range(spec.inside.n + 1),
             **dict.fromkeys(("row", "a_address"), range(spec.a_words)),
             **dict.fromkeys(("column", "row_address"), range(spec.rows)),
             "word": range(spec.b_words),
@@ -202,6 +206,8 @@ class TileWalk(wiring.Component):
         m.d.sync += [tile.rows.eq(block.rows), tile.columns.eq(block.columns), tile.first.eq(1)]
         m.d.sync += [tile.below.eq(low), tile.right.eq(thin), tile.narrow.eq(thin)]
         m.d.sync += [tile.single.eq(alone), tile.ends.eq(block.last_code | ~alone)]
+        m.d.sync += tile.height.eq(Mux(low, block.rows, engine.m))
+        m.d.sync += tile.width.eq(Mux(thin, block.columns, engine.n))
         starts = (tile.a_address, tile.row_address, tile.row, tile.word, tile.slice, tile.column)
         ends = ends_codes(self.spec, self.i_geometry, block)
         m.d.sync += [tile.last_code.eq(ends), *(one.eq(0) for one in starts)]
@@ -210,11 +216,15 @@ class TileWalk(wiring.Component):
         """Go to the next tile: the one beside it, or the first one of the next row."""
         job, block, engine = self.i_geometry, self.i_block.payload, self.spec.inside
         m.d.sync += [tile.columns.eq(tile.columns - engine.n), tile.column.eq(tile.column + 1)]
-        m.d.sync += [tile.first.eq(0), tile.right.eq(tile.columns <= 2 * engine.n)]
+        thin, low = tile.columns <= 2 * engine.n, tile.rows <= 2 * engine.m
+        m.d.sync += [tile.first.eq(0), tile.right.eq(thin)]
+        m.d.sync += tile.width.eq(Mux(thin, tile.columns - engine.n, engine.n))
         self._next_slice(m, tile.word, tile.slice)
         with m.If(tile.right):
             m.d.sync += [tile.columns.eq(block.columns), tile.rows.eq(tile.rows - engine.m)]
-            m.d.sync += [tile.right.eq(tile.narrow), tile.below.eq(tile.rows <= 2 * engine.m)]
+            m.d.sync += [tile.right.eq(tile.narrow), tile.below.eq(low)]
+            m.d.sync += tile.height.eq(Mux(low, tile.rows - engine.m, engine.m))
+            m.d.sync += tile.width.eq(Mux(tile.narrow, block.columns, engine.n))
             m.d.sync += [tile.word.eq(0), tile.slice.eq(0), tile.column.eq(0)]
             m.d.sync += tile.row.eq(tile.row + 1)
             m.d.sync += tile.a_address.eq(tile.a_address + job.a_stride)
@@ -223,21 +233,14 @@ class TileWalk(wiring.Component):
     def _request(self, m: Module, name: str, tile: _Tile, leave: Value) -> None:
         """Request a tile of an operand: which buffer, how many lines, and codes along K."""
         spec, job, block = self.spec, self.i_geometry, self.i_block.payload
-        engine, request, of_a = spec.inside, getattr(self, f"o_{name}").payload, name[0] == "a"
+        request, of_a = getattr(self, f"o_{name}").payload, name[0] == "a"
         part = Signal(range(spec.PARTS), name=f"part_{name}")
         keep = block.keep_a if of_a else block.keep_b
         m.d.sync += part.eq(part + where_shifted(spec, name, job, leave & ~keep))
         codes = block.codes if name in "ab" else scales_of(spec, block.codes, job.kind)
         m.d.comb += place_of(spec, self.sides[name], request, tile)
-        rows, columns = (
-            Mux(ends, left, most)[: bits_for(most)]
-            for ends, left, most in (
-                (tile.below, tile.rows, engine.m),
-                (tile.right, tile.columns, engine.n),
-            )
-        )
         if counts(spec, self.sides[name]):
-            m.d.comb += request.area.eq(product_in_logic(rows, columns))
+            m.d.comb += request.area.eq(product_in_logic(tile.height, tile.width))
         if self.sides[name].expander.table_bytes:
             turn = Signal(range(spec.PARTS))
             m.d.sync += turn.eq(turn + self.o_last)
@@ -245,7 +248,7 @@ class TileWalk(wiring.Component):
         m.d.comb += [
             request.part.eq(part),
             request.row.eq(tile.row if of_a else 0),
-            request.lines.eq(rows if of_a else columns),
+            request.lines.eq(tile.height if of_a else tile.width),
             request.codes.eq(codes),
             request.last.eq(tile.ends),
             request.tail.eq(tile.last_code),

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.serial.flash_image import FlashImageFormat
 from hw.soc.serial.flash_reader import FlashReader
 from hw.soc.serial.framing import FrameCrc
-from hw.soc.stores.block_ram import UNSTARTED, ByteAccess
+from hw.soc.stores.byte_access import UNSTARTED, ByteAccess
 
 __all__ = ["FlashLoader"]
 

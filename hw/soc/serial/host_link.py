@@ -11,7 +11,7 @@ from golden.soc.serial.host_link import HostLinkFormat
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.serial.framing import FrameByte, FrameCrc
 from hw.soc.serial.host_frame import HostFrame
-from hw.soc.stores.block_ram import UNSTARTED, ByteAccess
+from hw.soc.stores.byte_access import UNSTARTED, ByteAccess
 
 __all__ = ["HostLink"]
 

@@ -1,52 +1,41 @@
 """Block RAM behind AXI4, with a second port for single bytes."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from golden.soc.bus import BusSpec
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4
+from hw.soc.stores.byte_access import ByteAccess
 from hw.soc.stores.operand_store import Bank
 
-__all__ = ["UNSTARTED", "BlockRam", "ByteAccess"]
+__all__ = ["BlockRam"]
 
 _DECERR = 3
-UNSTARTED = 2
-"""Error of :class:`ByteAccess`: memory has not started."""
 NEAR = 1 << 14
 """Bytes of the largest memory that is in one place of a device."""
 
 
-class ByteAccess(wiring.Signature):
-    """A byte read or written, from the initiator's side.
+class _AtBanks(NamedTuple):
+    """What all banks have at their ports: the word that is read; the one that is written.
 
-    Members
-    -------
-    request : Out(1)
-        High until ``done``.
-    write, address, data : Out
-        Stable with ``request``: whether the byte is written; its address; what is written.
-    done : In(1)
-        High for one cycle, the last one of the access.
-    read, error : In
-        With ``done``: the byte; 0, or 3: there is none at this address, or memory answers with an
-        error; or 1: memory does not answer; or 2: it has not started.
+    And its bytes that are, a bit for each.
     """
 
-    def __init__(self) -> None:
-        super().__init__({
-            "request": Out(1),
-            "write": Out(1),
-            "address": Out(32),
-            "data": Out(8),
-            "done": In(1),
-            "read": In(8),
-            "error": In(2),
-        })
+    address: Signal
+    at: Signal
+    data: Signal
+    write: Signal
+
+    @classmethod
+    def make(cls, words: int, lanes: int) -> Self:
+        """Make the signals."""
+        address, at = (Signal(range(words), name=name) for name in ("address", "at"))
+        return cls(address, at, Signal(8 * lanes, name="data"), Signal(lanes, name="write"))
 
 
 class BlockRam(wiring.Component):
@@ -64,8 +53,8 @@ class BlockRam(wiring.Component):
     size : int
         What: bytes, a power of two.
     together : bool
-        How: a word may be read in the cycle in which it is written, see
-        :class:`hw.soc.stores.operand_store.Bank`.
+        How: a byte may be read in the cycle in which it is written, and is then the new one; else
+        it is undefined.
     lean : bool
         How: a beat of a read waits until the one before has left, and no word is written while
         one is read: fewer registers.
@@ -85,7 +74,8 @@ class BlockRam(wiring.Component):
         self.spec = spec
         self.size = size
         self.lean = lean
-        self.lane = Bank("memory_lane", 8, size // spec.bytes, together=together and not lean)
+        self.together = together and not lean
+        self.lane = Bank("memory_lane", 8, size // spec.bytes)
         super().__init__({"axi": In(Axi4(spec)), "host": In(ByteAccess())})
 
     @property
@@ -96,20 +86,21 @@ class BlockRam(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = [self.lane.place() for _ in range(self.spec.bytes)]
+        ports = _AtBanks.make(self.lane.depth, len(lanes))
         for number, lane in enumerate(lanes):
             m.submodules[f"lane{number}"] = lane
         host, waits, written = self.host, Signal(), Signal()
         fresh = host.request & ~host.done & ~waits
         host_reads, host_writes = fresh & ~host.write, fresh & host.write
         host_takes = fresh if self.lean else host_reads
-        is_byte, issues = self._read(m, lanes, host_reads, host_takes)
+        is_byte, issues = self._read(m, lanes, ports, host_reads, host_takes)
         m.d.comb += host.done.eq(is_byte | written)
         m.d.sync += [
             waits.eq((waits | fresh) & ~host.done),
             written.eq(host_writes),
             host.error.eq(self._beyond.replicate(2)),
         ]
-        self._write(m, lanes, host_writes, issues | host_reads)
+        self._write(m, lanes, ports, host_writes, issues | host_reads)
         return m
 
     @property
@@ -133,7 +124,12 @@ class BlockRam(wiring.Component):
         return self.host.address[self._high :] != 0
 
     def _read(
-        self, m: Module, lanes: list[Any], host_reads: Value, host_takes: Value
+        self,
+        m: Module,
+        lanes: list[Any],
+        ports: _AtBanks,
+        host_reads: Value,
+        host_takes: Value,
     ) -> tuple[Value, Value]:
         """Read beats of bursts, and bytes; return whether a byte comes, and a beat is issued."""
         spec, axi, host, low, high = self.spec, self.axi, self.host, self._low, self._high
@@ -147,7 +143,7 @@ class BlockRam(wiring.Component):
         away = Signal(range(beats + 1))
         reads, issues, bad_read, leaves = Signal(), Signal(), Signal(), Signal()
         read_word, left = Signal(high - low), Signal(9)
-        address, word = Signal(high - low), Signal(spec.data_width)
+        word = Signal(spec.data_width)
         steps = [Signal(4, name=f"step{number}") for number in range(stages)]
         is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
@@ -162,16 +158,14 @@ class BlockRam(wiring.Component):
             axi.rresp.eq(Mux(queue.o.payload[-1], _DECERR, 0)),
             leaves.eq(axi.rvalid & axi.rready),
             host.read.eq(word.word_select(host.address[:low], 8)),
-            *(lane.o_address.eq(address) for lane in lanes),
+            *(lane.o_address.eq(ports.address) for lane in lanes),
+            word.eq(self._newest(m, Cat(lane.o for lane in lanes), ports)),
         ]
         m.d.sync += [
             away.eq(away + issues - leaves),
             Cat(steps).eq(Cat(issues, host_reads, left == 1, bad_read, steps[:-1])),
         ]
-        to_banks += [
-            address.eq(Mux(host_reads, host.address[low:high], read_word)),
-            word.eq(Cat(lane.o for lane in lanes)),
-        ]
+        to_banks += ports.address.eq(Mux(host_reads, host.address[low:high], read_word))
         with m.If(issues):
             m.d.sync += [read_word.eq(read_word + 1), left.eq(left - 1), reads.eq(left != 1)]
         with m.If(axi.arvalid & axi.arready):
@@ -179,7 +173,30 @@ class BlockRam(wiring.Component):
             m.d.sync += bad_read.eq(axi.araddr[high:] != 0)
         return is_byte, issues
 
-    def _write(self, m: Module, lanes: list[Any], host_writes: Value, reads: Value) -> None:
+    def _newest(self, m: Module, read: Value, ports: _AtBanks) -> Value:
+        """Return the word that has been read, with bytes that were written in the same cycle."""
+        if self._far:
+            # Without a reset: it is the output register that banks have.
+            word = Signal(len(read), name="word_read", reset_less=True)
+            m.d.sync += word.eq(read)
+            read = word
+        if not self.together:
+            return read
+        new: Value = ports.write & (ports.at == ports.address).replicate(len(ports.write))
+        data: Value = ports.data
+        for stage in range(2 if self._far else 1):
+            was = Cat(new, data)
+            late = Signal(len(was), name=f"written{stage}", reset_less=True)
+            m.d.sync += late.eq(was)
+            new, data = late[: len(new)], late[len(new) :]
+        return Cat(
+            Mux(newer, data.word_select(number, 8), read.word_select(number, 8))
+            for number, newer in enumerate(new)
+        )
+
+    def _write(
+        self, m: Module, lanes: list[Any], ports: _AtBanks, host_writes: Value, reads: Value
+    ) -> None:
         """Write beats of bursts, and bytes of the host; a lean memory reads or writes."""
         spec, axi, host, low, high = self.spec, self.axi, self.host, self._low, self._high
         to_banks = m.d.sync if self._far else m.d.comb
@@ -210,18 +227,16 @@ class BlockRam(wiring.Component):
         with m.Elif(asked):
             m.d.sync += [waits.eq(1), next_word.eq(given), next_bad.eq(bad)]
 
-        at, data = Signal(high - low), Signal(spec.data_width)
         to_banks += [
-            at.eq(Mux(host_writes, host.address[low:high], write_word)),
-            data.eq(Mux(host_writes, host.data.replicate(spec.bytes), axi.wdata)),
+            ports.at.eq(Mux(host_writes, host.address[low:high], write_word)),
+            ports.data.eq(Mux(host_writes, host.data.replicate(spec.bytes), axi.wdata)),
         ]
         for number, lane in enumerate(lanes):
-            chosen, write = host.address[:low] == number, Signal(name=f"write{number}")
-            taken = takes & axi.wstrb[number] & ~bad_write
-            to_banks += write.eq(Mux(host_writes, chosen & ~self._beyond, taken))
+            chosen, taken = host.address[:low] == number, takes & axi.wstrb[number] & ~bad_write
+            to_banks += ports.write[number].eq(Mux(host_writes, chosen & ~self._beyond, taken))
             m.d.comb += [
                 lane.en.eq(1),
-                lane.i_address.eq(at),
-                lane.i.eq(data.word_select(number, 8)),
-                lane.write.eq(write),
+                lane.i_address.eq(ports.at),
+                lane.i.eq(ports.data.word_select(number, 8)),
+                lane.write.eq(ports.write[number]),
             ]

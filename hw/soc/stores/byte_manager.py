@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
 from hw.soc.bus.axi import Axi4
-from hw.soc.stores.block_ram import ByteAccess
+from hw.soc.stores.byte_access import ByteAccess
 from hw.soc.stores.host_byte import HostByte
 
 __all__ = ["ByteManager"]

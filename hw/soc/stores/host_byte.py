@@ -8,12 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
 from hw.soc.bus.watchdog import Watchdog
-from hw.soc.stores.block_ram import UNSTARTED, ByteAccess
+from hw.soc.stores.byte_access import UNSTARTED, ByteAccess
 
 __all__ = ["HostByte"]
 
 _BEYOND, _SILENT = 3, 1
-"""Errors of :class:`hw.soc.stores.block_ram.ByteAccess`."""
+"""Errors of :class:`hw.soc.stores.byte_access.ByteAccess`."""
 
 
 class HostByte(wiring.Component):

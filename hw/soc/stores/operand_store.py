@@ -15,7 +15,8 @@ __all__ = ["Bank", "OperandStore"]
 class Bank(SharedModule):
     """Block RAM: one word written and one word read per cycle.
 
-    It has no initial contents: no result may depend on an unwritten word.
+    It has no initial contents: no result may depend on an unwritten word, nor on one that is read
+    in the cycle in which it is written: there is no logic around block RAM that has no old one.
 
     Parameters
     ----------
@@ -26,9 +27,6 @@ class Bank(SharedModule):
     slices : int
         What: slices of a word, a power of two, of which one is read; the lowest bits of
         ``o_address`` are its number.
-    together : bool
-        How: a word may be read in the cycle in which it is written, and is then the old one; else
-        no result may depend on it, which saves the logic around a block RAM that cannot do that.
     reads : str
         How: domain in which words are read.
 
@@ -56,14 +54,12 @@ class Bank(SharedModule):
         depth: int,
         *,
         slices: int = 1,
-        together: bool = False,
         reads: str = "sync",
     ):
         self.module = name
         self.reads = reads
         self.domains = tuple(dict.fromkeys(("sync", reads)))
         self.slices = slices
-        self.together = together
         self.width = width
         self.depth = depth
         super().__init__({
@@ -77,10 +73,12 @@ class Bank(SharedModule):
 
     def elaborate(self, platform):
         m = Module()
-        attributes = {UNINITIALISED: "1"} | ({} if self.together else {NO_COLLISION: "1"})
         slices, width = self.slices, len(self.o)
         memory: Memory[int, Value] = Memory(
-            shape=width, depth=self.depth * slices, init=[], attrs=attributes
+            shape=width,
+            depth=self.depth * slices,
+            init=[],
+            attrs={UNINITIALISED: "1", NO_COLLISION: "1"},
         )
         m.submodules.memory = memory
         for number in range(slices):

@@ -13,46 +13,9 @@ from hw.lib.shared_module import SharedModule
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.tile_walk import SumsRequest
 from hw.soc.stores.operand_store import Bank
+from hw.soc.stores.sum_rows import StoredRow, SumRead
 
-__all__ = ["StoredRow", "SumRead", "SumStore"]
-
-
-class StoredRow(data.StructLayout):
-    """Row of n sums, each with its flag if it has one; ``last`` ends the tile."""
-
-    def __init__(self, spec: CoprocessorSpec):
-        super().__init__({"data": spec.inside.n * spec.number_width, "last": 1})
-
-
-class SumRead(wiring.Signature):
-    """Rows of complete sums, from the side of their reader.
-
-    Members
-    -------
-    en : Out(1)
-        Read; ``row`` is that of the last one, in the next cycle and until then.
-    half, address : Out
-        Where.
-    row : In
-        n sums, each with its flag if it has one.
-    row_complete : In(1)
-        A row of C is complete; one pulse for each.
-    half_complete : In(1)
-        A block is complete, including rows of its last tiles below C.
-    free : Out(1)
-        Its half can be refilled.
-    """
-
-    def __init__(self, spec: CoprocessorSpec):
-        super().__init__({
-            "en": Out(1),
-            "half": Out(1),
-            "address": Out(range(spec.rows)),
-            "row": In(spec.inside.n * spec.number_width),
-            "row_complete": In(1),
-            "half_complete": In(1),
-            "free": Out(1),
-        })
+__all__ = ["SumStore"]
 
 
 class _Taken(NamedTuple):
@@ -91,7 +54,8 @@ class SumStore(wiring.Component):
         What: the engine, the store.
     copies : int
         How: of each sum, 1 or 2: with one to be added to and one to leave, there are no
-        multiplexers between halves, but twice the memory.
+        multiplexers between halves, and no logic between a bank and its register, but twice the
+        memory; no more of it where a block RAM is as deep as both halves.
 
     Members
     -------
@@ -217,20 +181,12 @@ class SumStore(wiring.Component):
         full = Signal()
         m.d.sync += full.eq(row.done)
         bias = Mux(biased, self.i_bias, 0) if spec.bias else C(0)
-        # Block RAM is slow: a register follows each bank at once, which the other resets to 0.
-        olds: list[Value] = [Mux(use, bank.o, 0) for use, bank in zip(stored, banks, strict=False)]
-        addends = [*olds, bias, given]
+        addends = self._addends(m, stored, banks, [bias, given])
         terms, to, stores = rows, write, writes
         if self.late:
-            at_once, names = addends, (f"old{number}" for number in range(len(olds)))
-            addends = [
-                Signal(len(value), name=name, reset_less=True)
-                for name, value in zip((*names, "bias", "existing"), at_once, strict=True)
-            ]
             terms = Signal(len(data_in), name="terms", reset_less=True)
             to = data.View(late, Signal(late.size, name="to", reset_less=True))
             stores = Signal()
-            m.d.sync += [now.eq(was) for now, was in zip(addends, at_once, strict=True)]
             m.d.sync += [terms.eq(rows), to.eq(write)]
             m.d.sync += [
                 stores.eq(writes),
@@ -242,6 +198,31 @@ class SumStore(wiring.Component):
         total = Signal(len(data_in))
         m.d.comb += total.eq(self._add(terms, Value.cast(reduce(or_, addends))))
         return _Store(stores, to, total)
+
+    def _addends(
+        self, m: Module, stored: Value, banks: list[Any], others: list[Value]
+    ) -> list[Value]:
+        """Return what banks have read, as far as it is added, and the other addends."""
+        # Block RAM is slow: a register follows each bank at once, which the other resets to 0. That
+        # of a copy is the bank's own, without a reset: the table that adds it masks it.
+        masks = self.late and self.copies > 1
+        olds: list[Value] = [
+            bank.o if masks else Mux(use, bank.o, 0)
+            for use, bank in zip(stored, banks, strict=False)
+        ]
+        if not self.late:
+            return [*olds, *others]
+        names = [*(f"old{number}" for number in range(len(olds))), "bias", "existing"]
+        addends = [
+            Signal(len(value), name=name, reset_less=True)
+            for name, value in zip(names, [*olds, *others], strict=True)
+        ]
+        m.d.sync += [now.eq(was) for now, was in zip(addends, [*olds, *others], strict=True)]
+        if not masks:
+            return [*addends]
+        used = Signal(name="used", reset_less=True)
+        m.d.sync += used.eq(stored)
+        return [Mux(used, addends[0], 0), *addends[1:]]
 
     def _read_copy(self, m: Module, row: _Taken, store: _Store, banks: list[Any]) -> None:
         """Write both copies of all rows; one is added to, the other one leaves."""

@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from golden.soc.serial.flash_image import FlashImageFormat, FlashStatus, flash_image, load_flash
 from hw.soc.serial import flash_reader
 from hw.soc.serial.flash_loader import FlashLoader
-from hw.soc.stores.block_ram import UNSTARTED
+from hw.soc.stores.byte_access import UNSTARTED
 from verif.soc.bus.partners import Part, Pin, run
 from verif.soc.serial.flash_chip import FlashChip
 
