@@ -208,7 +208,9 @@ def test_files_of_many_jobs_do_not_stay_with_the_scheduler(
     with standing(tmp_path) as (address, _), jobs.session(jobs.Options(scheduler=address)) as own:
         found = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
         assert found == [f"module m{number}; endmodule" for number in range(20)]
-        assert len(own.cluster()._files) == 2
+        workers = own.workers()
+        assert isinstance(workers, cluster.Cluster)
+        assert len(workers._files) == 2
 
 
 @pytest.mark.prove
