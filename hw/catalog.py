@@ -321,15 +321,16 @@ _LATER = (
     *("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock", "sparse"),
     "random_width",
 )
+_LISTS = ("shares", "lists", "group_scales", "top_k")
 _OPTIONS = (
     *("code_bytes", "transpose", "gather", "blend"),
     *("scratch", "trits", "windows", "taps", "table"),
 )
 ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", "shares", "lists", "group_scales", *_LATER, *_OPTIONS),
-    "coprocessor_stream": ("shares", "lists", "group_scales", *_LATER, *_OPTIONS),
-    "coprocessor_uart": ("vector", "flash", "shares", "lists", "group_scales", *_LATER, *_OPTIONS),
+    "coprocessor": ("vector", "id_width", *_LISTS, *_LATER, *_OPTIONS),
+    "coprocessor_stream": (*_LISTS, *_LATER, *_OPTIONS),
+    "coprocessor_uart": ("vector", "flash", *_LISTS, *_LATER, *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential", "block"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""

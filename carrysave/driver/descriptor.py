@@ -182,15 +182,19 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     of_a = job.k if table else job.m if job.window is None else job.window.height
     read = [rows(job.a, of_a, job.lda)]
     one = job.vector == DEPTHWISE
-    read.append(rows(job.b, 1 if job.packed else job.k, 1 if one else job.ldb))
+    of_b = 1 if job.packed else job.k
+    read.append(rows(job.b, of_b, 1 if one else job.ldb))
+    if job.places is not None and job.ldsa:
+        read.append((job.b, job.b + (job.ldsb - 1) * job.ldsa + of_b * job.ldb))
     if job.vector in (*SECOND, *MAPS, "blend") or table:
         codes = job.n * (job.a_format + 1)
         row = {"scale": 1, "gather": 4, "blend": 2 * codes}.get(job.vector or "", codes)
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
-    # Powers of groups are groups x M: a group has one beat of K or more.
-    of_groups = -(-job.k // max(job.block_k, 1)) if job.ldsb else 0
-    read.append(rows(job.a_scales, max(job.m, of_groups), job.ldsa))
-    read.append(rows(job.b_scales, job.k, job.ldsb))
+    if job.places is None:
+        # Powers of groups are groups x M: a group has one beat of K or more.
+        of_groups = -(-job.k // max(job.block_k, 1)) if job.ldsb else 0
+        read.append(rows(job.a_scales, max(job.m, of_groups), job.ldsa))
+        read.append(rows(job.b_scales, job.k, job.ldsb))
     if job.b_scales and not job.ldsb:
         read.append((job.b_scales, job.b_scales + _MOST_ENTRIES))
     if job.bias is not None:

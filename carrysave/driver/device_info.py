@@ -159,6 +159,7 @@ class Info:
         weights of B are in a byte), ``windows`` (A can be made of a map), ``taps`` (jobs on maps),
         ``table`` (looks codes up), ``sparse`` (B can be packed as bitmaps and what is not zero),
         ``lists`` (jobs read what lists say), ``group_scales`` (sums of groups of K are scaled),
+        ``top_k`` (jobs find the greatest codes of rows),
         ``fast_array`` (the engine's clock is twice that of the bus);
         other than usual: ``fixed_blocks``, ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.

@@ -135,7 +135,10 @@ class Job:
 
     `places` is the address of a list, by whose places of K alone A and B are read: K + 1 numbers of
     32 bits, which rise, and in the last one how many there are. A vector job `index` makes rows of
-    such places, where magnitudes are `least` or more.
+    such places, where magnitudes are `least` or more. `top_k` makes rows of the places of the k
+    greatest codes, in falling order, of k, and of these codes, as A has them. With `ldsa`, `places`
+    is the address of a number of 32 bits, less than `ldsb`: of the B of the job, of so many that
+    are `ldsa` bytes apart.
     """
 
     a: int

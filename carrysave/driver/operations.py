@@ -11,6 +11,7 @@ __all__ = [
     "REQUANTISED",
     "SECOND",
     "SHARES",
+    "TOP_K",
 ]
 
 
@@ -25,7 +26,9 @@ SHARES = ("exps", "divide")
 They are jobs of programs; :meth:`VectorControl.vector` does not make them."""
 INDEX, PLACE_BYTES = "index", 4
 """Lists of places, of so many bytes each: by the number of a gather. A job of programs, too."""
-HIGH = {INDEX: "gather", "sigmoid": "silu", "blend": "multiply"}
+TOP_K = "top_k"
+"""The greatest codes of rows: their places, their count, and codes behind it. Also of programs."""
+HIGH = {INDEX: "gather", TOP_K: "transpose", "sigmoid": "silu", "blend": "multiply"}
 """Operations whose number is that of another one, but for its fifth bit; all are jobs of programs.
 A sigmoid is requantised as a SiLU. A blend weighs rows of A and of B by the factors behind those;
 its shift is how many of their bits are behind the binary point."""

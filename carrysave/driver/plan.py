@@ -17,7 +17,8 @@ class Tensor:
     -------
     sources : address of each.
     kind : type in the model.
-    offset : what is taken from codes of that type for those in memory, which are int8.
+    offset : what is taken from codes of that type for those in memory, which are int8. Floats, sums
+        and places, which are int64 in the model, have 32 bits in memory.
     scale : scale and zero point where the model has floats of these codes; else None.
     """
 
@@ -25,6 +26,11 @@ class Tensor:
     kind: "np.dtype[Any]"
     offset: int
     scale: tuple[float, int] | None = None
+
+    @property
+    def width(self) -> int:
+        """Bytes of each in memory."""
+        return 1 if self.kind.itemsize == 1 else 4
 
     @property
     def span(self) -> tuple[int, int]:

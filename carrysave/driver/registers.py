@@ -165,12 +165,13 @@ FIELDS = {
     "more_features_group_scales": (360, 2, 2),
     "more_features_mirrored": (360, 4, 1),
     "more_features_random_width": (360, 5, 5),
+    "more_features_top_k": (360, 10, 6),
     "more_features_lists": (360, 16, 16),
 }
 ERRORS = {
     0: ("none", "No error."),
     1: ("zero dimension", "M, N or K is 0."),
-    2: ("K too large", "K is more than K_MAX."),
+    2: ("K too large", "K is more than K_MAX; of a search of greatest codes than TOP_K, or N."),
     3: ("misaligned address", "Address or row of C is no multiple of the bytes of a number."),
     4: (
         "address out of range",
@@ -195,7 +196,8 @@ ERRORS = {
     19: (
         "index beyond the table",
         "An index of a gather is K or more; rows of C before it may have been written. A place "
-        "or the count of a list is beyond K, or places do not rise.",
+        "or the count of a list is beyond K, or places do not rise; or the number of a B is LDSB "
+        "or more.",
     ),
     20: (
         "read timeout",

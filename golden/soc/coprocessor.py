@@ -20,7 +20,7 @@ from golden.soc.depthwise import sums as depthwise_sums
 from golden.soc.group_scales import product_sums
 from golden.soc.job import Error, Job
 from golden.soc.job_check import error_of, matrices, mode_of, narrows
-from golden.soc.lists import INDEX, index, listed
+from golden.soc.lists import INDEX, TOP_K, choice, index, listed, top_rows
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
@@ -64,11 +64,9 @@ def coprocessor(
     matrix, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
     a = _left(spec, space, job)
-    b = _packed(spec, space, job) if job.packed and spec.sparse else space.load(matrix["b"])
-    if b is None:
-        return Error.OFFSET
-    if a is None:
-        return Error.INDEX
+    b = _packed(spec, space, job) if job.packed and spec.sparse else _right(spec, space, job)
+    if a is None or b is None:
+        return Error.OFFSET if b is None else Error.INDEX
     scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
     sums, invalid = product_sums(spec, job, a, b, scales)
     for name, added in (("bias", "bias" in matrix), ("c", job.accumulate)):
@@ -114,6 +112,10 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
         codes = IntFormat(width=matrix["a"].bits).wrap(space.load(matrix["a"]))
         space.store(matrix["c"], index(codes, job.least))
         return Error.NONE
+    if operation == TOP_K:
+        codes = IntFormat(width=matrix["a"].bits).wrap(space.load(matrix["a"]))
+        space.store(matrix["c"], top_rows(codes, job.k, job.a_format + 1))
+        return Error.NONE
     if operation == DEPTHWISE and job.window is not None:
         return _depthwise(spec, space, job, job.window)
     if operation in MAPS:
@@ -149,12 +151,22 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
     return Error.NONE
 
 
+def _right(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray:
+    """Read B: the only one, or the one of several that a place chooses, if there is one."""
+    matrix = matrices(spec, job)
+    place = int(space.load(matrix["places"])[0, 0]) if choice(spec, job) else 0
+    beyond = place * job.ldsa if 0 < place < job.ldsb else 0
+    return space.load(replace(matrix["b"], address=job.b + beyond))
+
+
 def _left(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray | None:
     """Read A: of windows, or with zeros where a list has no place; None if it is no list."""
     matrix = matrices(spec, job)
     a = space.load(matrix["a"])
     if job.window is not None:
         return window_rows(job.window, a, job.m)
+    if choice(spec, job):
+        return a if space.load(matrix["places"])[0, 0] < job.ldsb else None
     if "places" in matrix:
         there = listed(space.load(matrix["places"])[0])
         return None if there is None else np.where(there, a, 0)

@@ -111,6 +111,15 @@ class Job:
     :attr:`Error.INDEX`, and nothing of C is written. A vector job `index` makes such a list of each
     row of A, of codes with sign of a_format + 1 bytes whose magnitude is `least` or more: rows of C
     are of n + 1 words, with zeros behind places. Each is a list for K = n.
+
+    Where the build has `top_k`, a vector job of that name finds the k greatest codes of each row of
+    A, of n codes with sign of a_format + 1 bytes: rows of C are of k + 1 words of 32 bits, their
+    places, from the greatest code down, of equal ones the lower first, and k, and behind these the
+    k codes, of as many bytes as those of A. k is at most `top_k`, and n, which is at most `lists`.
+    There a product can have one of `ldsb` matrices B, `ldsa` bytes from one to the next, the first
+    of them at `b`: `places` is then the address of the number of this one, of 32 bits. One that is
+    not less than `ldsb` ends the job with :attr:`Error.INDEX`, and nothing of C is written. Where
+    the others are is not checked.
     """
 
     a: int

@@ -8,7 +8,7 @@ from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import fits, most_channels
 from golden.soc.group_scales import legal, scale_rows
 from golden.soc.job import Error, Job
-from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
+from golden.soc.lists import INDEX, PLACE_BYTES, TOP_K, choice, list_columns, top_bytes
 from golden.soc.maps import MAPS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
@@ -75,7 +75,7 @@ def _of_columns(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     records = spec.RECORD_BYTES * (job.vector not in MAPS)
     listed = job.places if spec.lists and job.vector is None else None
     sizes = {
-        "places": (listed, list_columns(job.k), PLACE_BYTES),
+        "places": (listed, 1 if choice(spec, job) else list_columns(job.k), PLACE_BYTES),
         "bias": (job.bias, job.n, spec.sum_bytes),
         "row_factors": (job.row_factors, job.m, FACTOR_BYTES),
         "records": (job.records if records else None, job.n, records),
@@ -91,7 +91,7 @@ def _of_columns(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check a job before anything is read or written; return the first error."""
-    has_k = job.vector in (None, *({"gather", DEPTHWISE} & {*spec.vector_jobs}))
+    has_k = job.vector in (None, *({"gather", TOP_K, DEPTHWISE} & {*spec.vector_jobs}))
     sizes = (job.m, job.n, job.k) if has_k else (job.m, job.n)
     window = job.window
     if not all(0 < size < 1 << spec.dimension_width for size in sizes) or not (
@@ -122,9 +122,8 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or not legal(spec, job)
     ):
         return Error.MODE
-    if job.k > (
-        mode.k_max if job.places is None or not spec.lists else min(mode.k_max, spec.lists)
-    ):
+    by_list = job.places is not None and spec.lists > 0 and not choice(spec, job)
+    if job.k > (min(mode.k_max, spec.lists) if by_list else mode.k_max):
         return Error.K_TOO_LARGE
     if window is not None and not (window.legal and job.k == window.codes):
         return Error.WINDOW
@@ -174,6 +173,10 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     if job.vector == INDEX:
         words = {"columns": list_columns(job.n), "bits": 8 * PLACE_BYTES}
         placed["c"] = replace(placed["c"], **words)
+    if job.vector == TOP_K:
+        # Places and their count, and codes as A has them.
+        size = top_bytes(job.k, job.a_format + 1)
+        placed["c"] = replace(placed["c"], columns=size, bits=8)
     if job.vector == "gather":
         placed["a"] = replace(placed["a"], rows=job.k)
         placed["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)

@@ -1,11 +1,29 @@
-"""Lists of places: which codes of a row are large enough, and products that read no others."""
+"""Lists of places: which codes of a row are large enough, or greatest; products by them."""
+
+from typing import Any
 
 import numpy as np
 
-__all__ = ["INDEX", "PLACE_BYTES", "check_lists", "index", "list_bytes", "list_columns", "listed"]
+__all__ = [
+    "INDEX",
+    "PLACE_BYTES",
+    "TOP_K",
+    "check_lists",
+    "choice",
+    "index",
+    "list_bytes",
+    "list_columns",
+    "listed",
+    "longest_list",
+    "top_bytes",
+    "top_k",
+    "top_rows",
+]
 
 INDEX = "index"
 """The vector job that makes lists."""
+TOP_K = "top_k"
+"""The vector job that makes lists of the greatest codes."""
 PLACE_BYTES = 4
 """Of a place in memory, and of a count."""
 
@@ -18,6 +36,16 @@ def list_columns(size: int) -> int:
 def list_bytes(size: int) -> int:
     """Return the bytes of a list of at most `size` places."""
     return PLACE_BYTES * list_columns(size)
+
+
+def top_bytes(count: int, code_bytes: int) -> int:
+    """Return the bytes of a row of the greatest codes: a list of so many places, and the codes."""
+    return list_bytes(count) + code_bytes * count
+
+
+def longest_list(spec: Any) -> int:
+    """Return the most bytes of a row that has a list, of a build; codes may follow."""
+    return max(list_bytes(spec.lists), top_bytes(spec.top_k, spec.vector_in_bytes))
 
 
 def index(rows: np.ndarray, least: int) -> np.ndarray:
@@ -42,6 +70,31 @@ def index(rows: np.ndarray, least: int) -> np.ndarray:
     return made
 
 
+def top_k(rows: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """List the greatest codes of a row, as ONNX TopK does: equal ones from the lower place on.
+
+    Parameters
+    ----------
+    rows : int64, codes with sign, M x N.
+    count : of codes, 1 to N.
+
+    Returns
+    -------
+    int64, M x (count + 1): places in the order of falling codes, and in the last column their
+    count; and the codes, M x count.
+    """
+    places = np.argsort(-rows, axis=1, kind="stable")[:, :count]
+    made = np.pad(places, [(0, 0), (0, 1)], constant_values=count)
+    return made, np.take_along_axis(rows, places, axis=1)
+
+
+def top_rows(rows: np.ndarray, count: int, code_bytes: int) -> np.ndarray:
+    """Return bytes of :func:`top_k`, M x :func:`top_bytes`: places, their count, and codes."""
+    places, codes = top_k(rows, count)
+    parts = places.astype("<u4").view(np.uint8), codes.astype(f"<i{code_bytes}").view(np.uint8)
+    return np.concatenate(parts, axis=1).astype(np.int64)
+
+
 def listed(words: np.ndarray) -> np.ndarray | None:
     """Return which of K places a list has; None if it is none.
 
@@ -61,8 +114,18 @@ def listed(words: np.ndarray) -> np.ndarray | None:
     return there
 
 
+def choice(spec: Any, job: Any) -> bool:
+    """Return whether a product's B is one of several, of :class:`golden.soc.job.Job`."""
+    return bool(spec.top_k and job.vector is None and job.places is not None and job.ldsa)
+
+
 def check_lists(
-    places: int, kinds: list[tuple[int, int, int]], out_bytes: int | None, *, others: bool
+    places: int,
+    kinds: list[tuple[int, int, int]],
+    out_bytes: int | None,
+    *,
+    others: bool,
+    most: int = 0,
 ) -> None:
     """Refuse lists where rows of A are not of whole bytes, one code each; ValueError.
 
@@ -72,9 +135,14 @@ def check_lists(
     kinds : of each memory layout, codes of a word along K, steps along K of a word of B, and bits
         of a word of A.
     out_bytes : bytes of a word of the vector unit, of all lanes; None: there is no unit.
+    most : greatest codes that a job finds; 0: none does.
     others : there are streams in place of memory, windows, factors of rows, shares, or tables or
         scales of B, whose words of a job are those of lists.
     """
+    if most > (places if out_bytes is not None else 0):
+        raise ValueError(
+            f"top_k must be 0 without a vector unit, and at most lists = {places}, not {most}"
+        )
     if not places:
         return
     if others or len(kinds) > 1 or kinds[0][:2] != (1, 1) or kinds[0][2] not in (8, 16):

@@ -15,7 +15,7 @@ from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
 from golden.soc.code_table import CODES
 from golden.soc.group_scales import SCALES
-from golden.soc.lists import list_bytes
+from golden.soc.lists import longest_list
 from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
 from golden.soc.shares import longest_row
@@ -62,6 +62,7 @@ class CoprocessorSpec(BusSpec):
     codebook: str = parameter(Choice("table of the codes that B has in memory", "none", BOOKS))
     sparse: bool = parameter(Flag("B can be in memory as bitmaps and what is not zero", False))
     lists: int = parameter(Integer("most places of a list of B's rows; 0: no lists", 0, 0, 65535))
+    top_k: int = parameter(Integer("most greatest codes of a row in a list; 0: no jobs", 0, 0, 63))
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
@@ -215,13 +216,12 @@ class CoprocessorSpec(BusSpec):
         inside, records = self.inside, self.RECORD_BYTES * self.requantises_columns
         column = max(self.sum_bytes, self.code_bytes, records)
         most = max(
-            longest_row(self),
+            max(longest_row(self), longest_list(self), self.rows * (self.group_scales != "none")),
             self.a_words * self.a_word_bytes,
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
             side_bytes(self.scales, self.b_scale_bytes, inside),
-            self.rows * (self.group_scales != "none"),
-            max(CODES * self.table, 128, 2 * self.b_bytes * self.sparse, list_bytes(self.lists)),
+            max(CODES * self.table, 128, 2 * self.b_bytes * self.sparse),
         )
         return min(most.bit_length(), super().length_width)
 

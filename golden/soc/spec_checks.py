@@ -59,6 +59,7 @@ def check_parts(spec: Any) -> None:
         [(kind.codes, kind.b_deep, kind.a_bits) for kind in spec.kinds],
         None if unit is None else unit.lanes * spec.vector_out_bytes,
         others=others or spec.shares or inside.block > 0 or inside.expander.table_bytes > 0,
+        most=spec.top_k,
     )
     if spec.row_factors:
         width = inside.sum_width + (not inside.signed)

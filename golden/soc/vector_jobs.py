@@ -7,7 +7,7 @@ import numpy as np
 from golden.npe.vector import SCALED
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.job import Error, Job
-from golden.soc.lists import INDEX
+from golden.soc.lists import INDEX, TOP_K
 from golden.soc.maps import MAPS
 from golden.soc.second_rows import BLEND
 
@@ -28,6 +28,7 @@ def vector_jobs(spec: Any) -> tuple[str, ...]:
         "transpose": spec.transpose,
         "gather": spec.gather,
         INDEX: spec.lists > 0,
+        TOP_K: spec.top_k > 0,
         BLEND: spec.blend,
     }
     return (
@@ -66,7 +67,7 @@ def vector_mode(spec: Any, job: Job) -> Error:
         any((job.block_m, job.block_n, job.block_k)),
         (job.window is not None) != windows,
         job.places is not None,
-        job.vector == INDEX and job.c_bytes,
+        job.vector in (INDEX, TOP_K) and job.c_bytes,
         job.vector == BLEND and how is not None and int(np.asarray(how.shift).item()) > _PLACES,
     )
     if (
@@ -87,7 +88,9 @@ def vector_mode(spec: Any, job: Job) -> Error:
         or (job.vector in SCALED and how and int(how.multiplier[0]) >> unit.reciprocal_width)
     ):
         return Error.MODE
-    if job.vector == INDEX:
+    if job.vector == TOP_K and job.k > min(spec.top_k, job.n):
+        return Error.K_TOO_LARGE
+    if job.vector in (INDEX, TOP_K):
         return Error.LONG_ROW if job.n > spec.lists else Error.NONE
     long = job.vector not in ("transpose", DEPTHWISE) and job.n > unit.most(job.vector)
     return Error.LONG_ROW if long else Error.NONE

@@ -8,7 +8,7 @@ import onnx
 from carrysave.compiler.run.exact_product import saturates
 from verif.networks.graphs import Builder
 
-__all__ = ["SHAPE", "Coded", "attention", "feature_maps", "gates", "places"]
+__all__ = ["SHAPE", "Coded", "attention", "feature_maps", "gates", "greatest_rows", "places"]
 
 SHAPE = (1, 6, 4, 4)
 
@@ -152,3 +152,27 @@ def places(
     axis, made = more.get("axis", 0), list(shape)
     made[axis : axis % len(shape) + 1] = [1] if more.get("keepdims", 1) else []
     return b.model(shape, kind, np.int64, made)
+
+
+def greatest_rows(
+    shape: tuple[int, ...], count: int, kind: Any = np.uint8, **more: Any
+) -> onnx.ModelProto:
+    """Return a network of a product, and a TopK of what its codes stand for."""
+    b = Builder(np.random.default_rng(1), 17)
+    steps = [b.constant(0.02), b.constant(120 if kind == np.uint8 else -7, kind)]
+    square = (shape[1], shape[1], *(1,) * (len(shape) - 2))
+    given = [b.judged_weights(square), b.constant(0.01), b.constant(0, np.int8)]
+    b.node("DequantizeLinear", ["x", *steps], "f")
+    b.node("DequantizeLinear", given, "w")
+    b.node("Conv" if len(shape) > 2 else "MatMul", ["f", "w"], "g")
+    b.node("QuantizeLinear", ["g", *steps], "h")
+    b.node("DequantizeLinear", ["h", *steps], "k")
+    counts = b.constant([count], np.int64)
+    b.nodes.append(onnx.helper.make_node("TopK", ["k", counts], ["y", "places"], **more))
+    size = [*shape]
+    size[more.get("axis", -1)] = count
+    model = b.model(shape, kind, np.float32, size)
+    model.graph.output.append(
+        onnx.helper.make_tensor_value_info("places", onnx.TensorProto.INT64, size)
+    )
+    return model

@@ -33,7 +33,7 @@ from verif.compiler import (
     test_recurrent_program,
     test_states,
 )
-from verif.compiler.networks import attention, feature_maps, gates, places
+from verif.compiler.networks import attention, feature_maps, gates, greatest_rows, places
 from verif.compiler.test_map_jobs import network_of
 from verif.compiler.test_program import mixed
 from verif.language import test_text
@@ -59,6 +59,9 @@ DESIGNS: Mapping[str, Mapping[str, str]] = {
         "windows": "true", "table": "true", "scratch": "4096",
     },
     "sparse": {"sparse": "true", "ring": "false"},
+    "lists": {
+        "vector": "vector_unit(lanes=4,length=256,width=16)", "lists": "256", "top_k": "8",
+    },
     "encoder": {"vector": SMALL, "code_bytes": "2", "transpose": "true", "gather": "true"},
     "one pass": {
         "vector": "vector_unit(width=16,scale_width=8,out_width=16,signed=true,lanes=4,length=64,"
@@ -182,6 +185,7 @@ PROGRAMS: Mapping[str, Case] = {
     },
     "packed": Case("sparse", lambda folder: _packed()),
     "greatest codes": _of(lambda: places((1, 4, 3, 5), product=True, axis=1), on="maps"),
+    "greatest rows": _of(lambda: greatest_rows((3, 40), 5), 2, on="lists"),
     "encoder": Case("encoder", _encoder),
     "encoder on chip": Case(
         None, lambda folder: (small(folder / "model", 4, scratch="4096"), [({}, {})])

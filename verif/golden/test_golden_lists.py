@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from onnxruntime import InferenceSession
 
 from golden.npe.vector import VectorUnitSpec
-from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
-from golden.soc.lists import index, list_bytes, listed
+from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, error_of, matrices
+from golden.soc.lists import index, list_bytes, listed, top_bytes, top_k
 from golden.tpe.systolic_os import SystolicOsSpec
 
 SPEC = CoprocessorSpec(
-    engine=SystolicOsSpec(m=2, n=2), lists=40, vector=VectorUnitSpec(lanes=4, length=40)
+    engine=SystolicOsSpec(m=2, n=2), lists=40, vector=VectorUnitSpec(lanes=4, length=40), top_k=8
 )
 
 
@@ -100,6 +103,109 @@ def test_lists_that_cannot_be(change: dict[str, Any], error: Error) -> None:
     assert np.array_equal(memory, before)
 
 
+@pytest.mark.parametrize("count", [1, 2, 7, 24])
+@pytest.mark.parametrize("spread", [2, 300])
+def test_top_k_is_that_of_onnx(count: int, spread: int) -> None:
+    """With many codes that are equal, and few; onnxruntime and the reference agree."""
+    rows = np.random.default_rng(count).integers(-spread, spread, (9, 24))
+    places, codes = top_k(rows, count)
+    node = helper.make_node("TopK", ["x", "k"], ["values", "places"])
+    model = helper.make_model(
+        helper.make_graph(
+            [node],
+            "g",
+            [
+                helper.make_tensor_value_info("x", TensorProto.INT32, rows.shape),
+                helper.make_tensor_value_info("k", TensorProto.INT64, [1]),
+            ],
+            [
+                helper.make_tensor_value_info("values", TensorProto.INT32, codes.shape),
+                helper.make_tensor_value_info("places", TensorProto.INT64, codes.shape),
+            ],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    given = {"x": rows.astype(np.int32), "k": np.array([count])}
+    session = InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for values, at in (session.run(None, given), ReferenceEvaluator(model).run(None, given)):
+        assert np.array_equal(codes, values)
+        assert np.array_equal(places[:, :-1], at)
+    assert (places[:, -1] == count).all()
+
+
+@pytest.mark.parametrize("wide", [0, 1])
+def test_a_row_of_top_k_is_a_list_and_codes(wide: int) -> None:
+    unit = VectorUnitSpec(lanes=4, length=40, width=16)
+    spec = replace(SPEC, vector=unit)
+    rng = np.random.default_rng(wide)
+    memory = rng.integers(256, size=1 << 10).astype(np.uint8)
+    before = memory.copy()
+    job = replace(TOP, a_format=wide, lda=60, ldc=100)
+    assert not coprocessor(spec, memory, job)
+    kind = ("<i1", "<i2")[wide]
+    for number in range(job.m):
+        row = before[60 * number :][: 20 * (wide + 1)].view(kind).tolist()
+        wanted = sorted(range(20), key=lambda place: (-row[place], place))[: job.k]
+        first = job.c + 100 * number
+        assert memory[first : first + 24].view("<u4").tolist() == [*wanted, 5]
+        codes = memory[first + 24 : first + top_bytes(5, wide + 1)].view(kind).tolist()
+        assert codes == [row[place] for place in wanted]
+    places = matrices(spec, job)["c"].places()
+    untouched = np.ones(len(memory), bool)
+    untouched[places] = False
+    assert np.array_equal(memory[untouched], before[untouched])
+
+
+TOP = Job(a=0, b=0, c=500, m=3, n=20, k=5, lda=20, ldb=0, ldc=29, vector="top_k")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({}, Error.NONE),
+        ({"k": 8, "ldc": 44}, Error.NONE),
+        ({"k": 0}, Error.DIMENSION),
+        ({"k": 9, "ldc": 60}, Error.K_TOO_LARGE),
+        ({"k": 5, "n": 4}, Error.K_TOO_LARGE),
+        ({"n": 41, "lda": 41}, Error.LONG_ROW),
+        ({"ldc": 28}, Error.LEADING_DIMENSION),
+        ({"m": 1, "c": (1 << 64) - 28}, Error.WRAPS),
+        ({"least": 1, "places": 0}, Error.MODE),
+    ],
+)
+def test_top_k_that_cannot_be(change: dict[str, Any], error: Error) -> None:
+    memory = np.random.default_rng(1).integers(256, size=1 << 10).astype(np.uint8)
+    before = memory.copy()
+    assert coprocessor(SPEC, memory, replace(TOP, **change)) == error
+    assert np.array_equal(memory, before) == bool(error)
+
+
+@pytest.mark.parametrize("place", [0, 1, 3, 4, 1 << 31])
+def test_a_place_chooses_b(place: int) -> None:
+    memory = np.zeros(1 << 13, np.uint8)
+    job = _product(np.random.default_rng(place), memory, places=6000)
+    job = replace(job, k=50, lda=50, ldsa=555, ldsb=4)  # K is of no list
+    memory[6000:6004] = np.array([place], "<u4").view(np.uint8)
+    plain = memory.copy()
+    error = coprocessor(SPEC, memory, job)
+    assert error == (Error.NONE if place < 4 else Error.INDEX)
+    if not error:
+        assert not coprocessor(
+            SPEC, plain, replace(job, b=job.b + 555 * place, places=None, ldsa=0, ldsb=0)
+        )
+    assert np.array_equal(memory, plain)
+
+
+def test_a_b_that_cannot_be_chosen() -> None:
+    job = _product(np.random.default_rng(1), np.zeros(1 << 13, np.uint8), places=6000)
+    job = replace(job, ldsa=555, ldsb=4)
+    wrong = replace(job, places=(1 << 64) - 3)
+    assert error_of(SPEC, replace(job, places=(1 << 64) - 4)) == Error.NONE
+    assert error_of(SPEC, wrong) == Error.WRAPS
+    assert error_of(SPEC, replace(job, k=1 << 24)) == Error.DIMENSION
+
+
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
@@ -108,6 +214,8 @@ def test_lists_that_cannot_be(change: dict[str, Any], error: Error) -> None:
         ({"engine": SystolicOsSpec(m=2, n=2, a_width=4)}, "8 or 16 bits"),
         ({"vector": VectorUnitSpec(lanes=3, length=40)}, "lanes of the vector unit"),
         ({"lists": 1 << 16}, "lists"),
+        ({"top_k": 9}, "top_k must be .* at most lists = 8, not 9"),
+        ({"top_k": 1, "vector": None}, "top_k must be 0 without a vector unit"),
     ],
 )
 def test_builds_without_lists(parameters: dict[str, Any], text: str) -> None:

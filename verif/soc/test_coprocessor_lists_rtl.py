@@ -12,6 +12,7 @@ from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
 BENCH = "verif.soc.benches.tb_coprocessor_lists"
+TOP = "verif.soc.benches.tb_coprocessor_top"
 CYCLES = "verif.soc.benches.tb_coprocessor_list_cycles"
 LISTS = SMALL | {"lists": 80}
 CASES: list[dict[str, Any]] = [
@@ -20,6 +21,7 @@ CASES: list[dict[str, Any]] = [
         "engine": "systolic_os(m=4,n=4)",
         "vector": "vector_unit(operations=softmax,scale,lanes=4,length=64,width=16)",
         "gather": True,
+        "top_k": 5,
     },
 ]
 LONG: list[dict[str, Any]] = [
@@ -66,6 +68,15 @@ LONG: list[dict[str, Any]] = [
         "vector": "vector_unit(operations=rms_norm,silu,lanes=8,length=128,width=16,out_width=16)",
         "code_bytes": 2,
         "narrow": True,
+        "top_k": 40,
+    },
+    LISTS
+    | {
+        "engine": "systolic_os(m=2,n=4)",
+        "vector": "vector_unit(operations=silu,lanes=2,length=64,width=16,out_width=16)",
+        "transpose": True,
+        "code_bytes": 2,
+        "top_k": 1,
     },
     LISTS | {"engine": "systolic_os(m=8,n=8)", "data_width": 256, "sums": 1024, "lists": 1},
 ]
@@ -75,7 +86,10 @@ LONG: list[dict[str, Any]] = [
 def test_coprocessor_lists_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    run_bench(Design("coprocessor", parameters), BENCH, tmp_path, **brief(request, transactions=3))
+    # One build for both benches.
+    benches = f"{BENCH},{TOP}" if parameters.get("top_k") else BENCH
+    design = Design("coprocessor", parameters)
+    run_bench(design, benches, tmp_path, **brief(request, transactions=3))
 
 
 @pytest.mark.prove

@@ -25,6 +25,7 @@ from carrysave.compiler.program.looked import Looked, looked
 from carrysave.compiler.program.moves import greatest, looked_up, padded, resized
 from carrysave.compiler.program.reasons import DYNAMIC, GREATEST, STEPS, makes_floats, moves
 from carrysave.compiler.program.recurrent import recurrent
+from carrysave.compiler.program.top_k import finds_greatest, top_k
 from carrysave.driver.system import Tensor
 
 __all__ = ["Between"]
@@ -107,6 +108,8 @@ class Between:
             return self._dynamic(proto)
         if proto.op_type in GREATEST:
             return self._greatest(proto)
+        if finds_greatest(proto, self.image.target):
+            return top_k(self.image, proto, self.tensors, self.constants)
         return self._moved(node) if moves(proto) else None
 
     def _arithmetic(self, node: NodeProto, content: ArithmeticNode) -> list[Tensor]:

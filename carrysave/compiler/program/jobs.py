@@ -16,9 +16,10 @@ from carrysave.driver.window import Window
 from golden.npe import requantiser as unit
 from golden.soc.job import Error
 from golden.soc.job_check import error_of
-from golden.soc.lists import INDEX, PLACE_BYTES, list_columns
+from golden.soc.lists import INDEX, PLACE_BYTES, TOP_K, list_columns, top_bytes
 from golden.soc.second_rows import BLEND
 from golden.soc.shares import share_columns
+from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["Scaled", "checked", "product", "rows", "same", "scaled", "scaled_product", "scaling"]
 
@@ -189,6 +190,9 @@ def rows(
         shape = a.columns, m
     if operation == INDEX:
         shape = m, list_columns(a.columns)
+    if operation == TOP_K:
+        k = _greatest(a, c)
+        shape = m, top_bytes(k, a.bits // 8)
     if operation == "gather":
         assert b is not None
         m, k = b.rows, a.rows
@@ -199,17 +203,8 @@ def rows(
         across, bits = both.get(operation, (a.columns, a.bits))
         one = 1 if b.rows == 1 else m
         same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
-    small = spec.sizes and c.bits == 8 < spec.vector.out_width
-    bits = (
-        8 * PLACE_BYTES
-        if operation == INDEX
-        else a.bits
-        if operation == "gather" or operation in MAPS
-        else 8
-        if small
-        else 8 * spec.vector_out_bytes
-    )
-    same(c, "must have codes'", (c.bits,), (8 if operation == "transpose" else bits,))
+    small = spec.sizes and c.bits == 8 < spec.vector.out_width and operation != TOP_K
+    same(c, "must have codes'", (c.bits,), (8 if small else _bits(spec, operation, a),))
     return checked(target, c.name, operation, Job(
         a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
         lda=a.stride, ldb=0 if b is None or once or b.rows != m else b.stride, ldc=c.stride,
@@ -217,6 +212,20 @@ def rows(
         least=int(operation == INDEX), zeros=(0, 0) if maps is None else maps.zeros,
         factors=(0, 0) if maps is None else maps.factors,
     ))  # fmt: skip
+
+
+def _bits(spec: CoprocessorSpec, operation: str, a: Buffer) -> int:
+    """Return the bits of a code of C, or of a place, where jobs do not choose a byte."""
+    if operation in ("transpose", TOP_K):
+        return 8
+    if operation == INDEX:
+        return 8 * PLACE_BYTES
+    return a.bits if operation == "gather" or operation in MAPS else 8 * spec.vector_out_bytes
+
+
+def _greatest(a: Buffer, c: Buffer) -> int:
+    """Return how many of the greatest codes of A have room in a row of C, but for one at least."""
+    return max((c.columns - PLACE_BYTES) // (PLACE_BYTES + a.bits // 8), 1)
 
 
 def checked(target: Target, name: str, what: str, job: Job) -> Job:

@@ -16,6 +16,7 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.recurrent import Recurrent
+from carrysave.compiler.program.top_k import finds_greatest
 from carrysave.compiler.target.target import Target
 from hw.emit.user_files import shown
 
@@ -102,6 +103,7 @@ def between(lowered: Lowered, target: Target) -> list[str]:
             (not node.domain and node.op_type in (*GREATEST, *STEPS, _QUANTISER))
             or (node.input[0] in sums and makes_floats(node))
             or moves(node)
+            or finds_greatest(node, target)
             or isinstance(content, CodeTable | ArithmeticNode)
         ):
             codes.update(node.output)

@@ -68,8 +68,7 @@ def carried(
             raise ValueError(
                 f"output {quoted(name)} must be {wanted}, as input {quoted(to)}, not {given}"
             )
-        width = 4 if made.kind == _FLOAT else 1
-        places = made.sources.reshape(-1, 1) + np.arange(width)
+        places = made.sources.reshape(-1, 1) + np.arange(made.width)
         size = places.size
         first = int(places[0, 0])
         plain = np.array_equal(places.reshape(-1), first + np.arange(size))

@@ -107,6 +107,7 @@ def group_words(group: JobGroup) -> list[int]:
     """
     job = group.job
     sides = _OF_GROUPS if _has_groups(job) else _OF_A if _has_octaves(job) else ()
+    sides = ("ldsa", "ldsb") if job.places is not None else sides
     lacking = [name for name in _LACKING if getattr(job, name) and name not in sides]
     lacking += ["row_factors"] * (job.row_factors is not None)
     if lacking:
@@ -180,9 +181,9 @@ def group_of(words: Sequence[int]) -> JobGroup:
     if _Option.LISTED in options:
         named = None if job.vector is None else _HIGH[job.vector]
         places, least = (more[0], 0) if named is None else (None, more[1] * (named == INDEX))
-        return JobGroup(
-            job=replace(job, places=places, least=least, vector=named), count=count, **steps
-        )
+        apart, size = more[2:4] if named is None else (0, 0)
+        job = replace(job, places=places, least=least, vector=named, ldsa=apart, ldsb=size)
+        return JobGroup(job=job, count=count, **steps)
     if job.vector in MAPS:
         (first, zero), (second, other) = map(map_of_word, more[:2])
         job = replace(job, zeros=(zero, other), factors=(first, second))
@@ -200,16 +201,19 @@ def _has_octaves(job: Job) -> bool:
 
 def _has_groups(job: Job) -> bool:
     """Return whether groups of K are scaled: blocks along K, of A and B in one format."""
-    sides = job.ldsa > 0 and job.ldsb > 0 and job.block_k > 0
+    sides = job.ldsa > 0 and job.ldsb > 0 and job.block_k > 0 and job.places is None
     return job.vector is None and job.window is None and sides and not job.a_format
 
 
 def _more_words(job: Job) -> list[int]:
     """Write what windows are, how maps meet, where octaves, or powers and scales, are, or a list.
 
-    Of a list its address, and the least magnitude.
+    Of a list its address, and the least magnitude; of a B that is chosen, how far it is to the
+    next, and how many there are.
     """
     words = [job.places or 0, job.least] if job.window is None else window_words(job.window)
+    if job.places is not None:
+        words += [job.ldsa, job.ldsb]
     if job.vector in MAPS:
         words = [map_word(*pair) for pair in zip(job.factors, job.zeros, strict=True)]
     if _has_groups(job):

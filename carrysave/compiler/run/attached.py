@@ -126,8 +126,7 @@ def traffic(program: Program) -> Traffic:
     host = (part for part in program.parts if isinstance(part, HostStep))
     names = {*program.inputs, *(name for part in host for name in part.writes)}
     written_here = sum(
-        program.tensors[name].sources.size * (4 if program.tensors[name].kind == np.float32 else 1)
-        for name in names
+        program.tensors[name].sources.size * program.tensors[name].width for name in names
     )
     commands = sent = came = 0
     rings = "ring" in program.target.info.features
@@ -177,8 +176,7 @@ def wanted(program: Program) -> Spans | None:
     for name in names:
         if name in program.tensors:
             tensor = program.tensors[name]
-            width = 4 if tensor.kind in (np.float32, np.int32) else 1
-            for byte in range(width):
+            for byte in range(tensor.width):
                 seen[tensor.sources + byte] = True
         elif name in program.buffers:
             return None

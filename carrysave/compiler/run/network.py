@@ -89,8 +89,8 @@ def codes_of(program: Program, name: str, memory: np.ndarray) -> np.ndarray:
     tensor = program.tensors[name]
     if tensor.kind == np.float32:
         return memory.view(np.float32)[tensor.sources // 4]
-    if tensor.kind == np.int32:
-        return memory.view(np.int32)[tensor.sources // 4]
+    if tensor.width > 1:
+        return memory.view(np.int32)[tensor.sources // 4].astype(tensor.kind)
     codes = (memory.view(np.int8)[tensor.sources].astype(np.int64) + tensor.offset).astype(
         tensor.kind
     )

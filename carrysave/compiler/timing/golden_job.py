@@ -60,7 +60,7 @@ def _moving(base: int, chip: int) -> Callable[[int], int]:
 def _addresses(job: Job, at: Callable[[int], int]) -> dict[str, Any]:
     """Return the addresses of a job elsewhere, by name."""
     names: tuple[str, ...] = ("a", "b", "c", "bias", "row_factors", "records", "places")
-    if job.ldsa:  # else these are no addresses
+    if job.ldsa and job.places is None:  # else these are no addresses
         names = (*names, "a_scales", "b_scales")
     addresses = {name: getattr(job, name) for name in names}
     return {name: at(address) for name, address in addresses.items() if address is not None}

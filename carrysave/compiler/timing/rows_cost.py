@@ -12,7 +12,7 @@ from golden.npe.vector_unit import cycles as unit_cycles
 from golden.soc.blocking import Blocks, Stores, plan
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import cycles as depthwise_cycles
-from golden.soc.lists import INDEX
+from golden.soc.lists import INDEX, TOP_K
 from golden.soc.memory import Matrix
 from golden.soc.second_rows import BLEND, blended_cycles
 
@@ -61,6 +61,8 @@ def rows_cycles(job: Job, operation: str, operands: dict[str, Matrix], target: T
         took = gathered_cycles(job, unit, latency)
     elif operation == INDEX:
         took = job.m * (2 * job.n + 2)
+    elif operation == TOP_K:
+        took = job.m * (job.n + 2 * job.k + 5)
     elif operation == BLEND:
         took = blended_cycles(job.m, job.n, unit.lanes)
     elif operation == DEPTHWISE:

@@ -201,6 +201,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
         info->lists = FIELD(more, MORE_FEATURES__LISTS);
         info->group_scales = FIELD(more, MORE_FEATURES__GROUP_SCALES);
         info->random_width = FIELD(more, MORE_FEATURES__RANDOM_WIDTH);
+        info->top_k = FIELD(more, MORE_FEATURES__TOP_K);
     }
 #endif
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm

@@ -104,10 +104,13 @@ enum {
     /* By the number of another one, and a fifth bit. Sigmoids are requantised as SiLU are. A blend
      * is A f + B (1 - f): rows of B are of n codes, and of n factors behind them, of which `shift`
      * bits are behind the binary point. An index makes rows of C of n + 1 numbers of 32 bits: the
-     * places of codes of A whose magnitude is `low` or more, zeros, and how many there are. */
+     * places of codes of A whose magnitude is `low` or more, zeros, and how many there are. The k
+     * greatest codes, k up to `top_k`, make rows of C of k + 1 such numbers, their places and k, and
+     * of these codes as A has them, from the greatest down, of equal ones the lower place first. */
     CARRYSAVE_SIGMOID = 16 + CARRYSAVE_SILU,
     CARRYSAVE_BLEND = 16 + CARRYSAVE_MULTIPLY,
-    CARRYSAVE_INDEX = 16 + CARRYSAVE_GATHER
+    CARRYSAVE_INDEX = 16 + CARRYSAVE_GATHER,
+    CARRYSAVE_TOP_K = 16 + CARRYSAVE_TRANSPOSE
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -168,6 +171,7 @@ typedef struct {
     uint32_t group_scales; /* 1, 2: sums of groups of K can be scaled, by fp16 or bf16; 0: they cannot */
     uint32_t lists;    /* most places of a list, by which rows of B are read; 0: there are none */
     uint32_t random_width; /* random bits by which codes of floats are rounded; 0: none */
+    uint32_t top_k;    /* most of the greatest codes of a row that a job finds; 0: none does */
     carrysave_codebook codebook; /* of whose codes B is, if of any; `b` is of these then */
     uint32_t b_deep;   /* numbers along K that a word of B stands for */
     bool fast_array;   /* the engine's clock is twice that of the bus */
@@ -249,7 +253,8 @@ typedef struct {
      * of the job. */
     bool packed;
     /* Of a product: a_scales is the address of a list as CARRYSAVE_INDEX makes it of k codes; A and
-     * B are read at its places of K alone. */
+     * B are read at its places of K alone. With ldsa, of devices that have top_k, it is the address of
+     * a number of 32 bits, less than ldsb: of the job's B, of ldsb that are ldsa bytes apart. */
     bool listed;
     carrysave_mode mode; /* zeros for an engine of integers */
     /* If info.random_width is not 0, multiplier is the seed of the random bits, 31 bits. */

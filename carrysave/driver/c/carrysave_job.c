@@ -111,9 +111,10 @@ static bool has(const carrysave *device, const carrysave_job *job)
         return false;
     if (job->packed && (!info->sparse || !job->ldb))
         return false;
-    if (job->listed && (!info->lists || job->packed))
+    if (job->listed && (!info->lists || job->packed || (job->ldsa && !info->top_k)))
         return false;
-    if (job->ldsa && !job->of_windows && !mode->block && !info->shares && !carrysave_grouped(device, job))
+    if (job->ldsa && !job->of_windows && !job->listed && !mode->block && !info->shares
+        && !carrysave_grouped(device, job))
         return false;
     if (job->c_bytes && (!info->sizes || !job->requantise || job->c_bytes > 2u))
         return false;
@@ -145,7 +146,9 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     if (!job->m || !job->n || job->m > top || job->n > top)
         return CARRYSAVE_BAD_DIMENSION;
     if (job->vector) {
-        if ((job->vector == CARRYSAVE_GATHER || depthwise)
+        const bool ranks = job->vector == CARRYSAVE_TOP_K;
+
+        if ((job->vector == CARRYSAVE_GATHER || ranks || depthwise)
             && carrysave_vector_most(device, job->vector) && (!job->k || job->k > top))
             return CARRYSAVE_BAD_DIMENSION;
         if (unsized)
@@ -154,6 +157,8 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
             return CARRYSAVE_BAD_MODE;
         if (depthwise && carrysave_check_channels(device, job) != CARRYSAVE_OK)
             return carrysave_check_channels(device, job);
+        if (ranks && (job->k > info->top_k || job->k > job->n))
+            return CARRYSAVE_BAD_K;
         if (job->n > carrysave_vector_most(device, job->vector))
             return CARRYSAVE_BAD_LENGTH;
     } else {
@@ -162,7 +167,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
         if (job->of_windows && !info->windows)
             return CARRYSAVE_BAD_MODE;
         if (job->k > (mode->codes ? mode->k_max : info->k_max)
-            || (job->listed && info->lists && job->k > info->lists))
+            || (job->listed && !job->ldsa && info->lists && job->k > info->lists))
             return CARRYSAVE_BAD_K;
         if (!has(device, job))
             return CARRYSAVE_BAD_MODE;
@@ -317,7 +322,14 @@ static bool reads(const carrysave *device, const carrysave_job *job, const carry
     int which;
 
     for (which = 0; which < MATRICES; which++) {
-        const matrix found = carrysave_matrix(device, job, which);
+        matrix found = carrysave_matrix(device, job, which);
+        if (which == IN_B && job->listed && job->ldsa) {
+            /* Any of those among which a place chooses. */
+            found.columns = (uint32_t)extent(&found);
+            found.bits = 8u;
+            found.rows = job->ldsb;
+            found.distance = job->ldsa;
+        }
         if ((which != OUT_C || job->accumulate) && overlap(&found, &written))
             return true;
     }

@@ -17,7 +17,7 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     const carrysave_info *info = &device->info;
     const uint32_t block = job->mode.block;
     /* In rows of A, of as many bytes as the build's blocks: one at least. */
-    const uint32_t octaves = !block && job->ldsa && !job->of_windows;
+    const uint32_t octaves = !block && job->ldsa && !job->of_windows && !job->listed;
     const words w = words_of(device, job);
     uint32_t groups = 0u;
 
@@ -53,7 +53,7 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
         if (groups)
             return matrix_of(job->a_scales, groups, job->m, 8u, job->ldsa);
         if (job->listed)
-            return matrix_of(job->a_scales, 1u, job->k + 1u, 8u * CARRYSAVE_PLACE_BYTES, 0u);
+            return matrix_of(job->a_scales, 1u, job->ldsa ? 1u : job->k + 1u, 8u * CARRYSAVE_PLACE_BYTES, 0u);
         if (!block)
             return matrix_of(job->a_scales, octaves ? job->m : 0u, octaves, 8u, job->ldsa);
         return matrix_of(job->a_scales, info->floats ? job->m : 0u,

@@ -205,6 +205,8 @@ static void describe(const machine *of, const uint32_t *word, uint32_t number, c
         job->listed = !job->vector;
         job->vector += job->vector ? 16u : 0u;
         job->a_scales = job->listed ? address(of, word[29]) : 0u;
+        job->ldsa = job->listed ? word[31] : 0u;
+        job->ldsb = job->listed ? word[32] : 0u;
         if (job->vector == CARRYSAVE_INDEX)
             job->low = (int32_t)word[30];
     } else if (flags & GROUPED) {

@@ -71,11 +71,16 @@ static bool has_maps(const carrysave *device, const carrysave_job *job)
     return !job->mode.a_format && job->c_bytes <= 1u && !job->relu;
 }
 
+static bool makes_lists(uint32_t operation)
+{
+    return operation == CARRYSAVE_INDEX || operation == CARRYSAVE_TOP_K;
+}
+
 /* Whether the driver has an operation, if the device does. */
 static bool is_known(uint32_t operation)
 {
     return (operation && operation <= CARRYSAVE_EXPS) || operation == CARRYSAVE_SIGMOID
-        || operation == CARRYSAVE_BLEND || operation == CARRYSAVE_INDEX;
+        || operation == CARRYSAVE_BLEND || makes_lists(operation);
 }
 
 uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
@@ -86,7 +91,7 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
 
     if (!is_known(operation) || !(unit->operations >> (operation - 1u) & 1u))
         return 0u;
-    if (operation == CARRYSAVE_INDEX)
+    if (makes_lists(operation))
         return device->info.lists;
     if (operation == CARRYSAVE_TRANSPOSE)
         return INT32_MAX;
@@ -149,6 +154,10 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
             of.columns = job->n + 1u;
             of.bits = 8u * CARRYSAVE_PLACE_BYTES;
         }
+        if (job->vector == CARRYSAVE_TOP_K) {
+            of.columns = (job->k + 1u) * CARRYSAVE_PLACE_BYTES + job->k * (job->mode.a_format + 1u);
+            of.bits = 8u;
+        }
         if (job->vector == CARRYSAVE_TRANSPOSE) {
             of.rows = job->n;
             of.columns = job->m;
@@ -196,7 +205,7 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
                 && job->vector != CARRYSAVE_TRANSPOSE
                 && job->vector != CARRYSAVE_GATHER)))
         return false;
-    if (job->vector == CARRYSAVE_INDEX)
+    if (makes_lists(job->vector))
         return !job->c_bytes && !job->relu;
     if (job->vector == CARRYSAVE_BLEND)
         return !job->relu && job->shift < 16u;
@@ -263,6 +272,8 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
     job->mode.a_format = bytes - 1u;
     job->m = m;
     job->n = n;
+    if (operation == CARRYSAVE_TOP_K)
+        job->k = n < device->info.top_k ? n : device->info.top_k;
     if ((operation == CARRYSAVE_TRANSPOSE || (operation == CARRYSAVE_GATHER && bytes == 1u))
         && width > 8u)
         job->c_bytes = 1u;

@@ -19,6 +19,8 @@ __all__ = ["ListState", "ListedRows", "connect_lists", "rows_requested"]
 class ListedRows(wiring.Component):
     """Reads what a list says in place of rows of A and of B: codes of A, and other rows of B.
 
+    Of a job that chooses one of several B, all rows of B are that many bytes further on.
+
     A row of A becomes as many rows of a code, which are joined. Addresses of B go from row to row,
     a step in a cycle, and those of rows that are not in the list are passed by; so no list takes
     more cycles than all of B. An empty list stands for one place whose code of A is zero.
@@ -34,6 +36,8 @@ class ListedRows(wiring.Component):
         The job.
     i_none : In(1)
         Its list is empty.
+    i_beyond : In
+        Bytes from the first B to the one that is chosen, with ``i_begin``; where jobs choose.
     i_begin, i_next : In(1)
         It begins; the block of the rows that were taken has ended.
     i_codes, i_last : In
@@ -46,6 +50,7 @@ class ListedRows(wiring.Component):
 
     i_geometry: data.View
     i_none: Signal
+    i_beyond: Signal
     i_begin: Signal
     i_next: Signal
     i_codes: Signal
@@ -60,6 +65,7 @@ class ListedRows(wiring.Component):
         places = range(max(spec.lists, 2))
         super().__init__({
             "i_geometry": In(Geometry(spec)),
+            **({"i_beyond": In(spec.address_width)} if spec.top_k else {}),
             **dict.fromkeys(("i_none", "i_begin", "i_next", "i_last"), In(1)),
             "i_codes": In(block_widths(spec)["codes"]),
             "i": In(stream.Signature(RowRequest(spec))),
@@ -95,6 +101,9 @@ class ListedRows(wiring.Component):
                     self.o_at.eq(offset),
                 ]
                 m.d.sync += left.eq(self.i_codes - 1)
+                if self.spec.top_k:
+                    with m.If(job.chosen & (row.to == Destination.B)):
+                        m.d.comb += out.address.eq(row.address + beyond)
                 with m.If(of_a):
                     m.next = "CODES"
                 with m.If(of_b):
@@ -115,7 +124,14 @@ class ListedRows(wiring.Component):
         with m.If(self.i_begin):
             m.d.sync += offset.eq(0)
         with m.If(self.i_begin | (self.i_next & self.i_last)):
-            m.d.sync += [place.eq(0), beyond.eq(0)]
+            m.d.sync += place.eq(0)
+            if not self.spec.top_k:
+                m.d.sync += beyond.eq(0)
+        if self.spec.top_k:
+            with m.If(self.i_begin):
+                m.d.sync += beyond.eq(self.i_beyond)
+            with m.Elif(self.i_next & self.i_last & ~job.chosen):
+                m.d.sync += beyond.eq(0)
         return m
 
     def _read_codes(self, m: Module, left: Signal, moves: Value) -> None:
@@ -168,12 +184,16 @@ def connect_lists(m: Module, path: Any, loader: Any, router: Any, others: Any) -
     m.submodules.listed_rows = rows = ListedRows(path.spec)
     every: Any = stream.Signature(RowRequest(path.spec)).create(path=("with_list",))
     waits: Value = reader.row.valid
+    waits_for: Value = job.listed
+    if path.spec.top_k:
+        waits_for = job.listed | job.chosen
+        m.d.comb += rows.i_beyond.eq(reader.o_beyond)
     connect(m, getattr(router, f"o{Destination.PLACES}"), reader.i)
     connect(m, others, rows.i)
     m.d.comb += [
         reader.i_geometry.eq(job),
         reader.i_base.eq(path.i_base),
-        reader.i_start.eq(starts & job.listed),
+        reader.i_start.eq(starts & waits_for),
         reader.i_at.eq(rows.o_at),
         rows.i_place.eq(reader.o_place),
         rows.i_geometry.eq(job),
@@ -187,7 +207,7 @@ def connect_lists(m: Module, path: Any, loader: Any, router: Any, others: Any) -
         path.o_final.eq(router.o_final),
         # Addresses of the next job are taken when this one has begun, and has its own.
         path.o_writes.eq(loader.o_writes | path.result_writer.o_writes | reader.o_waits),
-        loader.i_start.eq(Mux(job.listed, reader.o_begin, starts)),
+        loader.i_start.eq(Mux(waits_for, reader.o_begin, starts)),
         every.valid.eq(waits | rows.o.valid),
         every.payload.eq(Mux(waits, reader.row.payload, rows.o.payload)),
         reader.row.ready.eq(every.ready),

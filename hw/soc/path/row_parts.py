@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.path.blend_rows import BlendRows
@@ -11,6 +12,7 @@ from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.index_rows import IndexRows
 from hw.soc.path.map_lanes import MapFactors, sums_of
 from hw.soc.path.map_rows import MapRows
+from hw.soc.path.top_rows import TopRows
 from hw.soc.path.transpose_rows import TransposeRows
 from hw.soc.path.word_columns import ColumnReads
 from hw.soc.registers.window_layout import WindowLayout
@@ -18,7 +20,7 @@ from hw.soc.schedule.destination import Destination
 
 __all__ = ["Part", "connect_part", "part_bases", "part_ports", "parts_of"]
 
-Part = TransposeRows | GatherRows | IndexRows | BlendRows | MapRows
+Part = TransposeRows | GatherRows | IndexRows | TopRows | BlendRows | MapRows
 
 
 def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
@@ -30,6 +32,8 @@ def parts_of(spec: CoprocessorSpec) -> dict[tuple[str, ...], Part]:
         parts["gather",] = GatherRows(spec)
     if spec.lists:
         parts["index",] = IndexRows(spec)
+    if spec.top_k:
+        parts["top_k",] = TopRows(spec)
     if spec.blend:
         parts["blend",] = BlendRows(spec)
     if spec.taps:
@@ -46,6 +50,8 @@ def part_ports(spec: CoprocessorSpec) -> dict[str, Any]:
         ports |= {"i_window": In(WindowLayout()), "columns": Out(ColumnReads(spec))}
     if spec.lists:
         ports |= {"i_least": In(16)}
+    if spec.top_k:
+        ports |= {"i_count": In(bits_for(spec.top_k))}
     if spec.gather:
         ports |= {"i_rows": In(spec.dimension_width), "o_beyond": Out(1)}
     return ports
@@ -100,6 +106,11 @@ def connect_part(m: Module, rows: Any, part: Part, bases: dict[Destination, Sign
         m.d.comb += [
             part.i_wide.eq(rows.i_mode.wide if rows.spec.vector_in_bytes > 1 else 0),
             part.i_least.eq(rows.i_least),
+        ]
+    if isinstance(part, TopRows):
+        m.d.comb += [
+            part.i_wide.eq(rows.i_mode.wide if rows.spec.vector_in_bytes > 1 else 0),
+            part.i_count.eq(rows.i_count),
         ]
     if isinstance(part, BlendRows):
         m.d.comb += [

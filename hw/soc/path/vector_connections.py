@@ -52,6 +52,8 @@ def connect_vector_rows(m: Module, path: Any, others: Any, router: Any) -> Any:
     ]
     if path.spec.lists:
         m.d.comb += rows.i_least.eq(path.i_job.low)
+    if path.spec.top_k:
+        m.d.comb += rows.i_count.eq(path.i_job.k)
     if path.spec.gather:
         m.d.comb += [rows.i_rows.eq(path.i_job.k), path.o_beyond.eq(rows.o_beyond)]
     if path.spec.taps:

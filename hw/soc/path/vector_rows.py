@@ -49,8 +49,8 @@ class VectorRows(wiring.Component):
     i_factors, i_window, columns : In, In, Out
         Factors and zero points of maps, as in registers; where jobs are on maps. Those of windows,
         and what they read of columns; where there are depthwise ones.
-    i_rows, i_least : In
-        Rows of A; where jobs gather. The least magnitude in a list; where they make lists.
+    i_rows, i_least, i_count : In
+        Rows of A; where jobs gather. The least magnitude in a list, or its count; where they are.
     i_start : In(1)
         Begin; only while ``o_ready``.
     o_asked, o_ready : Out(1)
@@ -75,6 +75,7 @@ class VectorRows(wiring.Component):
     columns: Any
     i_rows: Signal
     i_least: Signal
+    i_count: Signal
     i_start: Signal
     o_asked: Signal
     o_ready: Signal

@@ -17,6 +17,7 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     groups = spec.group_scales != "none"
     scaled = spec.inside.a_sides > 0 or spec.shares or groups
     of_b = spec.inside.block != 0 or groups
+    chooses = spec.top_k > 0
     requantises = spec.requantise and spec.inside.result is None
     distance = spec.distance_width
     addresses = {
@@ -33,8 +34,8 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
         "ring_count": 32 if spec.follows_ring else 1,
         **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
         **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
-        "job_ldsa": 32 if spec.taps else (distance + 1) * (scaled or spec.windows),
-        "job_ldsb": 32 if spec.taps else (distance + 1) * of_b,
+        "job_ldsa": 32 if spec.taps else (distance + 1) * (scaled or spec.windows or chooses),
+        "job_ldsb": 32 if spec.taps else (distance + 1) * (of_b or chooses),
         **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
     }
     for name, used in addresses.items():

@@ -1,8 +1,9 @@
 """The derived values of a job, for all parts of the co-processor."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from amaranth import Array, C, Cat, Value
+from amaranth import Array, C, Cat, Mux, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import data
 from amaranth.utils import bits_for, exact_log2
@@ -17,6 +18,8 @@ __all__ = [
     "Geometry",
     "block_widths",
     "bytes_of",
+    "bytes_of_top",
+    "job_flags",
     "last_of_list",
     "pick",
     "scales_groups",
@@ -72,11 +75,11 @@ class Geometry(data.StructLayout):
     choose the bytes of a code of C, requantised ones of a product have two if ``wide``, and those
     of a vector job one, though the unit's have two, if ``narrowed``. Rows of the existing C have
     factors if ``factored``; B is bitmaps and what is not zero if ``packed``; places of K are those
-    of a list if ``listed``. Rows of A are windows
-    of a map if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for as many
-    in a store, and pixels follow each other in memory if ``dense``. ``map_row`` are the bytes of a
-    row of a depthwise job's map, less one. Sums of each block along K are ``shifted`` by octaves,
-    or scaled as those of a group if ``grouped``.
+    of a list if ``listed``; B is the one of several that a place says if ``chosen``. Rows of A are
+    windows of a map if ``of_windows``; ``line`` are the bytes of a kernel row, if there is room for
+    as many in a store, and pixels follow each other in memory if ``dense``. ``map_row`` are the
+    bytes of a row of a depthwise job's map, less one. Sums of each block along K are ``shifted`` by
+    octaves, or scaled as those of a group if ``grouped``.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -110,12 +113,34 @@ class Geometry(data.StructLayout):
             "factored": 1,
             **({"packed": 1} if spec.sparse else {}),
             **({"listed": 1} if spec.lists else {}),
+            **({"chosen": 1} if spec.top_k else {}),
             **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
             **({"of_windows": 1, "line": spec.length_width, "dense": 1} if spec.windows else {}),
             **({"shifted": 1} if spec.shares else {}),
             **({"grouped": 1} if scales_groups(spec) else {}),
             **({"map_row": spec.length_width} if spec.depthwise else {}),
         })
+
+
+def job_flags(spec: CoprocessorSpec, job: Any) -> dict[str, Value]:
+    """Return fields of a job's geometry that say what is special of it, in builds that have that.
+
+    Parameters
+    ----------
+    job : :class:`~hw.soc.registers.coprocessor.JobLayout`.
+    """
+    mode, flags = job.mode, dict[str, Value]()
+    if spec.sparse:
+        flags["packed"] = mode.packed
+    if spec.lists:
+        flags["listed"] = mode.listed & ~job.ldsa.any() if spec.top_k else mode.listed
+    if spec.top_k:
+        flags["chosen"] = mode.listed & job.ldsa.any()
+    if spec.shares:
+        flags["shifted"] = job.ldsa.any()
+    if scales_groups(spec):
+        flags["grouped"] = job.ldsb.any() & ~mode.vector.any()
+    return flags
 
 
 def pick(make: Callable[[int], ValueLike], keys: Sequence[int], index: Value) -> Value:
@@ -134,6 +159,11 @@ def bytes_of(numbers: Value, bits: int) -> Value:
 def last_of_list(above: Value) -> Value:
     """Return byte_count - 1 of a list, from its most places less one: a word each, and a count."""
     return Cat(C(PLACE_BYTES - 1, exact_log2(PLACE_BYTES)), above + 1)
+
+
+def bytes_of_top(count: Value, wide: Value) -> Value:
+    """Return the bytes of a row of the greatest codes, of one or two bytes: a list, and codes."""
+    return Cat(C(0, exact_log2(PLACE_BYTES)), count + 1) + Mux(wide, count << 1, count)
 
 
 def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> Value:

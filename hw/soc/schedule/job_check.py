@@ -10,7 +10,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import ADDRESSES, JobLayout, error_code
 from hw.soc.schedule.block_check import BlockSizes, WindowCodes, block_bits, fold, unfit, words_of
-from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick, scales_groups
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, job_flags, pick
 from hw.soc.schedule.job_overlap import JobOverlap
 from hw.soc.schedule.job_reasons import job_reasons
 from hw.soc.schedule.matrix_ends import MatrixEnd, matrix_ends
@@ -212,9 +212,7 @@ class JobCheck(wiring.Component):
             out.per_column.eq(mode.per_column & spec.requantises_columns),
             out.accumulate.eq(mode.accumulate & spec.accumulates),
             out.factored.eq(mode.bias & mode.accumulate & spec.row_factors),
-            *(out[flag].eq(mode[flag]) for flag in ("packed", "listed") if flag in dict(layout)),
-            *([out.shifted.eq(job.ldsa.any())] if spec.shares else []),
-            *([out.grouped.eq(job.ldsb.any() & ~mode.vector.any())] if scales_groups(spec) else []),
+            *(out[name].eq(value) for name, value in job_flags(spec, job).items()),
         ]
         if spec.sizes:
             m.d.comb += out.wide.eq(mode.c_bytes[1])
@@ -271,6 +269,8 @@ class JobCheck(wiring.Component):
         """Compare the ranges of matrices with the C of the job before."""
         matrices = [end.to for end in products.ends]
         m.submodules.overlap = overlap = JobOverlap(matrices, self.spec.address_width)
+        chosen = job_flags(self.spec, self.i_job).get("chosen")  # nobody knows yet where its B is
+        others = overlap.o_others if chosen is None else overlap.o_others | chosen
         m.d.comb += [
             overlap.i_start.eq(self.i_start),
             overlap.en.eq(products.next & (products.step <= len(products.ends))),
@@ -279,7 +279,7 @@ class JobCheck(wiring.Component):
             overlap.i_last.eq(products.total),
             overlap.i_used.eq(products.ending),
             self.o_a_written.eq(overlap.o_a),
-            self.o_others_written.eq(overlap.o_others),
+            self.o_others_written.eq(others),
         ]
 
     def _multiply(

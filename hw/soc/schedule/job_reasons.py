@@ -8,7 +8,7 @@ from amaranth.lib import data
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import error_code
 from hw.soc.registers.window_layout import WindowLayout
-from hw.soc.schedule.geometry import scales_groups
+from hw.soc.schedule.geometry import job_flags, scales_groups
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["job_reasons"]
@@ -42,7 +42,7 @@ def job_reasons(
     long: Value = job.k > limit
     if spec.lists:
         unsupported |= mode.listed & (mode.packed if spec.sparse else 0)
-        long |= mode.listed & (job.k > spec.lists)
+        long |= job_flags(spec, job)["listed"] & (job.k > spec.lists)
     if scales_groups(spec):
         unsupported |= job.ldsb.any() & _no_groups(job)
     if spec.table and spec.sizes:
@@ -53,7 +53,7 @@ def job_reasons(
         here = of_rows.here
         zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
         unsupported = Mux(here, of_rows.unsupported, unsupported)
-        long &= ~here
+        long = long & ~here | of_rows.deep if spec.top_k else long & ~here
     if spec.windows:
         words: Any = data.View(WindowLayout(), Cat(job.a_scales, job.b_scales))
         zero |= mode.window & (words.channels == 0)

@@ -13,7 +13,13 @@ from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
 from hw.soc.registers.window_layout import WindowLayout
 from hw.soc.schedule.destination import Destination
-from hw.soc.schedule.geometry import FACTOR_BYTES, SCALE_BYTES, last_of_list, pick
+from hw.soc.schedule.geometry import (
+    FACTOR_BYTES,
+    PLACE_BYTES,
+    SCALE_BYTES,
+    last_of_list,
+    pick,
+)
 from hw.soc.schedule.vector_check import VectorCheck
 
 __all__ = ["MatrixEnd", "matrix_ends"]
@@ -176,8 +182,10 @@ def _ends_of_scales(
         ]
     if spec.lists:
         # K places and their count, in place of scales of A.
-        listed = job.mode.listed & used
-        return [MatrixEnd(Destination.PLACES, C(0), None, last_of_list(geometry.k), listed)]
+        listed, last = job.mode.listed & used, last_of_list(geometry.k)
+        if spec.top_k:
+            last = Mux(job.ldsa.any(), PLACE_BYTES - 1, last)
+        return [MatrixEnd(Destination.PLACES, C(0), None, last, listed)]
     if not block:
         return []
     codes = [kind.codes for kind in spec.kinds]

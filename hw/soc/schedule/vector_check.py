@@ -7,7 +7,7 @@ from amaranth import C, Cat, Mux, Value
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.rdl import numbered, vector_numbers
-from hw.soc.schedule.geometry import last_of_list
+from hw.soc.schedule.geometry import bytes_of_top, last_of_list
 
 __all__ = ["VectorCheck", "share_columns", "vector_check"]
 
@@ -18,7 +18,7 @@ class VectorCheck(NamedTuple):
     Members
     -------
     here : it is a vector job.
-    zero, large, unsupported, long : what is wrong, by the names of error codes.
+    zero, large, unsupported, deep, long : what is wrong, by the names of error codes.
     bytes_a, bytes_b, bytes_c : bytes of a row of each matrix, minus one.
     pair : it has rows of B, too.
     turned : C has a row for each column of A.
@@ -30,6 +30,7 @@ class VectorCheck(NamedTuple):
     zero: Value
     large: Value
     unsupported: Value
+    deep: Value
     long: Value
     bytes_a: Value
     bytes_c: Value
@@ -60,7 +61,7 @@ def vector_check(
     turned: Value = number == numbers["transpose"] if spec.transpose else C(0, 1)
     gathers: Value = number == numbers["gather"] if spec.gather else C(0, 1)
     blends: Value = number == numbers["blend"] if spec.blend else C(0, 1)
-    index = _of_lists(spec, mode)
+    index, top = (_is(spec, mode, name) for name in ("index", "top_k"))
     scaled, pair, second, exponents = (
         number.matches(*(numbers[name] for name in unit.built if name in names))
         for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
@@ -77,21 +78,21 @@ def vector_check(
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
     bytes_c = _bytes_of_c(spec, above, (softmax, exps), narrowed | maps)
-    if spec.lists:
-        bytes_c = Mux(index, last_of_list(above), bytes_c)
+    bytes_c = _bytes_of_lists(spec, job, above, (index, top), bytes_c)
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     wrong = _wrong_flags(spec, job, scaled, requantised, windows, blends)
     shares = softmax | exps if unit.builds(unit.SHARES) else softmax
     wrong |= _wrong_mode(spec, job, narrowed, requantised, shares, turned, gathers)
     if spec.taps:
         wrong |= maps & ((mode.a_format != 0) | (mode.c_bytes[1] if spec.sizes else 0))
-    has_k = gathers | windows
+    has_k = gathers | windows | top if spec.top_k else gathers | windows
     return VectorCheck(
         here=mode.vector != 0,
         zero=(job.m == 0) | (job.n == 0) | (has_k & (job.k == 0)),
         large=(job.m >> size != 0) | (job.n >> size != 0) | (has_k & (job.k >> size != 0)),
         unsupported=~built | (mode.a_format >= spec.vector_in_bytes) | wrong,
-        long=(job.n > _most(spec, pair, windows, index)) & ~turned,
+        deep=top & ((job.k > spec.top_k) | (job.k > job.n)),
+        long=(job.n > _most(spec, pair, windows, index | top)) & ~turned,
         bytes_a=bytes_a,
         bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
         turned=turned,
@@ -119,11 +120,11 @@ def _most(spec: CoprocessorSpec, pair: Value, windows: Value, index: Value) -> V
     return Mux(index, spec.lists, most) if spec.lists else most
 
 
-def _of_lists(spec: CoprocessorSpec, mode: Any) -> Value:
-    """Return whether a job makes lists, which has the number of a gather."""
-    if not spec.lists:
+def _is(spec: CoprocessorSpec, mode: Any, name: str) -> Value:
+    """Return whether a job is one of that name, if the build has such."""
+    if name not in spec.vector_jobs:
         return C(0, 1)
-    return numbered(spec.vector_jobs, mode) == vector_numbers()["index"]
+    return numbered(spec.vector_jobs, mode) == vector_numbers()[name]
 
 
 def _of_shares(unit: VectorUnitSpec, mode: Any, scaled: Value) -> tuple[Value, Value]:
@@ -151,6 +152,18 @@ def _bytes_of_c(spec: CoprocessorSpec, above: Value, of: tuple[Value, Value], by
     if spec.vector_out_bytes == 1:
         return last
     return Mux(byte, last, Cat(C(1, 1), last))
+
+
+def _bytes_of_lists(
+    spec: CoprocessorSpec, job: Any, above: Value, of: tuple[Value, Value], others: Value
+) -> Value:
+    """Return the bytes of a row of C less one, of which places are listed, or others."""
+    index, top = of
+    if spec.lists:
+        others = Mux(index, last_of_list(above), others)
+    if spec.top_k:
+        others = Mux(top, bytes_of_top(job.k, job.mode.a_format[0]) - 1, others)
+    return others
 
 
 def share_columns(unit: VectorUnitSpec, last: Value) -> Value:
@@ -224,9 +237,10 @@ def _wrong_mode(
     """Return whether the job has sizes of codes that its operation lacks."""
     mode = job.mode
     wrong: Value = C(0, 1)
+    lists = _is(spec, mode, "index") | _is(spec, mode, "top_k")
     if spec.sizes:
         wrong |= mode.c_bytes > spec.vector_out_bytes
-        wrong |= (_of_lists(spec, mode) & mode.c_bytes.any()) if spec.lists else 0
+        wrong |= (lists & mode.c_bytes.any()) if spec.lists else 0
         wrong |= narrowed & ~shares & ~requantised & ~turned & ~gathers
     if spec.transpose:
         wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))

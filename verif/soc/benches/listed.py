@@ -6,12 +6,12 @@ import numpy as np
 
 from golden.soc.job import Job
 from golden.soc.job_check import matrices
-from golden.soc.lists import list_bytes
+from golden.soc.lists import PLACE_BYTES, list_bytes, top_bytes
 from golden.soc.spec import CoprocessorSpec
 from verif.soc.benches.jobs import any_job
 from verif.soc.uvm.orders import moved
 
-__all__ = ["SLOT", "WAYS", "index_job", "listed_job", "put", "spoiled"]
+__all__ = ["SLOT", "WAYS", "choosing_job", "index_job", "listed_job", "put", "spoiled", "top_job"]
 
 SLOT = 1 << 14
 """Bytes of memory that a job has."""
@@ -77,6 +77,65 @@ def index_job(
         rng.choice([-1, 1], (m, n)) * (least + rng.integers(-1, 2, (m, n))), -most, most - 1
     )
     matrices(spec, job)["a"].store(memory, np.where(rng.random((m, n)) < 0.5, rows, near))
+    return job
+
+
+def top_job(spec: CoprocessorSpec, rng: np.random.Generator, memory: np.ndarray, slot: int) -> Job:
+    """Draw a job that finds the greatest codes, of rows of few values or of many, or that fall."""
+    m, n = int(rng.integers(1, 5)), int(rng.integers(1, min(spec.lists, 150) + 1))
+    k = int(rng.choice([1, min(spec.top_k, n), int(rng.integers(1, min(spec.top_k, n) + 1))]))
+    wide = int(rng.integers(spec.vector_in_bytes))
+    lda = n * (wide + 1) + int(rng.integers(9))
+    a = slot * SLOT + int(rng.integers(64))
+    job = Job(
+        a=a,
+        b=0,
+        c=a + m * lda + int(rng.integers(40)),
+        m=m,
+        n=n,
+        k=k,
+        lda=lda,
+        ldb=0,
+        ldc=top_bytes(k, wide + 1) + int(rng.integers(9)),
+        a_format=wide,
+        vector="top_k",
+    )
+    most = 1 << 8 * wide + 7
+    few = rng.choice([-most, -1, 0, 1, most - 1], int(rng.integers(1, 4)))
+    rows = rng.choice(few, (m, n)) if rng.random() < 0.5 else rng.integers(-most, most, (m, n))
+    if rng.random() < 0.3:
+        rows = np.sort(rows, axis=1)[:, :: int(rng.choice([-1, 1]))]
+    matrices(spec, job)["a"].store(memory, rows)
+    return job
+
+
+def choosing_job(
+    spec: CoprocessorSpec,
+    rng: np.random.Generator,
+    memory: np.ndarray,
+    slot: int,
+    *,
+    likely: float,
+    beyond: int | None = None,
+) -> Job:
+    """Draw any product of a build, whose B is one of several, behind all else but its number.
+
+    Parameters
+    ----------
+    beyond : the number is beyond all of them, by so much and one; None: it is of one of them.
+    """
+    while True:
+        job, count = any_job(spec, rng, likely), int(rng.integers(1, 6))
+        of = matrices(spec, job)
+        first = max(matrix.end for matrix in of.values()) + int(rng.integers(40))
+        apart = int(rng.integers(1, of["b"].end - of["b"].address + 9))
+        end = first + count * apart + of["b"].end - of["b"].address
+        if not job.packed and end + PLACE_BYTES <= SLOT:
+            break
+    place = int(rng.integers(count)) if beyond is None else count + beyond
+    at = slot * SLOT + end
+    job = replace(moved(replace(job, b=first), slot * SLOT), places=at, ldsa=apart, ldsb=count)
+    memory[at : at + PLACE_BYTES] = np.array([place], "<u4").view(np.uint8)
     return job
 
 

@@ -11,9 +11,9 @@ from carrysave.sim.cocotb.axi_memory import Memory
 from carrysave.sim.cocotb.streams import SCHEDULES, limited
 from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, error_of, matrices
-from golden.soc.lists import index, list_bytes
+from golden.soc.lists import index, list_bytes, top_bytes
 from verif.soc.benches.jobs import fill_records
-from verif.soc.benches.listed import SLOT, WAYS, index_job, listed_job, spoiled
+from verif.soc.benches.listed import SLOT, WAYS, index_job, listed_job, spoiled, top_job
 from verif.soc.benches.slots import Slots
 
 SPEC: CoprocessorSpec = bench_spec()
@@ -25,6 +25,8 @@ SLOTS = Slots(spec=SPEC, slot=SLOT, jobs=JOBS, likely=LIKELY, seed=50)
 def _draw(rng: np.random.Generator, memory: Memory, slot: int) -> Job:
     """Draw a job: by a list, one that makes lists, or a product of all of K."""
     kind = int(rng.integers(4))
+    if kind == 0 and SPEC.top_k and rng.random() < 0.5:
+        return top_job(SPEC, rng, memory.data, slot)
     if kind == 0 and SPEC.vector is not None:
         return index_job(SPEC, rng, memory.data, slot)
     job = listed_job(SPEC, rng, memory.data, slot, LIKELY) if kind < 3 else SLOTS.job(rng, slot)
@@ -137,12 +139,32 @@ async def test_refused(dut: Any) -> None:
             (Error.DIMENSION, replace(makes, n=0)),
         ]
         wrong += [(Error.MODE, replace(makes, c_bytes=1))] * SPEC.sizes
+    if SPEC.top_k:
+        wrong += _wrong_tops(top_job(SPEC, rng, memory.data, 1), high)
     before = memory.data.copy()
     for error, job in wrong:
         assert error_of(SPEC, job) == error, (error, job)
         await host.start(job)
         assert await host.wait() == error, (job, error)
     assert np.array_equal(memory.data, before)
+
+
+def _wrong_tops(job: Job, high: int) -> list[tuple[Error, Job]]:
+    """List searches of greatest codes that cannot be."""
+    size, most = top_bytes(job.k, job.a_format + 1), SPEC.top_k + 1
+    far: dict[str, Any] = {"lda": 1 << 15, "ldc": 1 << 15}
+    wrong = [
+        (Error.DIMENSION, replace(job, k=0)),
+        (Error.DIMENSION, replace(job, k=1 << SPEC.dimension_width)),
+        (Error.K_TOO_LARGE, replace(job, n=most + 1, k=most, **far)),
+        (Error.LONG_ROW, replace(job, n=SPEC.lists + 1, k=1, **far)),
+        (Error.LEADING_DIMENSION, replace(job, ldc=size - 1)),
+        (Error.WRAPS, replace(job, c=high - size + 1, m=1)),
+        *[(Error.MODE, replace(job, c_bytes=1))] * SPEC.sizes,
+    ]
+    if SPEC.top_k > 1:
+        wrong.append((Error.K_TOO_LARGE, replace(job, n=1, k=2, **far)))
+    return wrong
 
 
 @cocotb.test

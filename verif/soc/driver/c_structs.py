@@ -57,7 +57,7 @@ class CInfo(Structure):
         )),
         ("taps", c_uint32), ("table", c_bool), ("trits", c_bool), ("row_factors", c_bool),
         ("sparse", c_bool), ("shares", c_bool), ("mirrored", c_bool), ("group_scales", c_uint32),
-        ("lists", c_uint32), ("random_width", c_uint32),
+        ("lists", c_uint32), ("random_width", c_uint32), ("top_k", c_uint32),
         ("codebook", c_uint32), ("b_deep", c_uint32),
         ("fast_array", c_bool), ("rounding", c_uint32),
         ("vector", CVector),

@@ -50,8 +50,28 @@ INDEX = Job(
 )
 
 
+TOP = Job(
+    a=300,
+    b=0,
+    c=12000,
+    m=3,
+    n=16,
+    k=3,
+    lda=32,
+    ldb=0,
+    ldc=30,
+    vector="top_k",
+    a_format=1,
+)
+
+
+CHOSEN = replace(PRODUCT, b=600, c=13000, places=12000, ldsa=200, ldsb=16)
+
+
 @pytest.mark.parametrize(
-    "job", [PRODUCT, replace(PRODUCT, requantisation=HOW), INDEX], ids=["sums", "codes", "index"]
+    "job",
+    [PRODUCT, replace(PRODUCT, requantisation=HOW), INDEX, TOP, CHOSEN],
+    ids=["sums", "codes", "index", "greatest", "chosen"],
 )
 def test_a_job_is_read_back(job: Job) -> None:
     assert job_of(descriptor(job)) == job
@@ -77,12 +97,21 @@ def test_a_product_waits_for_the_list_that_a_job_before_makes() -> None:
     assert alike == [1, 0]
 
 
+def test_a_product_waits_for_all_of_its_b() -> None:
+    """Any of those among which a place chooses may be what a job before writes."""
+    apart = [replace(CHOSEN, c=500), replace(CHOSEN, c=30000)]
+    meeting = [replace(CHOSEN, c=CHOSEN.b + 15 * CHOSEN.ldsa), replace(CHOSEN, c=30000)]
+    alike = [int(descriptors(jobs, 4)[124]) for jobs in (apart, meeting)]
+    assert alike == [1, 0]
+
+
 UNIT = VectorUnitSpec(operations="silu,sigmoid", lanes=4, length=64, width=16, out_width=15)
 SPEC = CoprocessorSpec(
     engine=SystolicOsSpec(m=2, n=4),
     vector=UNIT,
     lists=40,
     blend=True,
+    top_k=5,
     sums=256,
     data_width=64,
     a_bytes=512,
@@ -121,7 +150,7 @@ def test_a_job_of_gates_is_read_back(job: Job) -> None:
 
 @pytest.mark.parametrize("language", ["python", "c"])
 def test_drivers_run_jobs_of_lists_and_gates(language: str, library: Any) -> None:
-    """A list, a product by it, a sigmoid and a blend, one by one and as a ring."""
+    """Lists, products by them, a sigmoid and a blend, one by one and as a ring."""
     made = Rig(language, library, SPEC)
     device, rng = made.open(), np.random.default_rng(3)
     room = made.pool((20000,))
@@ -130,7 +159,8 @@ def test_drivers_run_jobs_of_lists_and_gates(language: str, library: Any) -> Non
     made.pool.clean(room.device_address, len(room))
     index = replace(INDEX, a_format=0, m=1, least=60)
     product = replace(PRODUCT, block_m=0, block_n=0, block_k=0)
-    jobs = [index, product, GATE, BLEND]
+    chosen = replace(CHOSEN, block_m=0, block_n=0, block_k=0)
+    jobs = [index, product, TOP, chosen, GATE, BLEND]
     expected = made.memory[first:][: len(room)].copy()
     for job in jobs:
         assert not coprocessor(SPEC, expected, golden_job(job, SPEC))
@@ -153,11 +183,20 @@ def _moved(job: Job, by: int = BASE) -> bytes:
         replace(BLEND, requantisation=replace(HOW, shift=16)),
         replace(GATE, requantisation=None),
         replace(INDEX, n=41),
+        replace(TOP, k=0),
+        replace(TOP, k=6, ldc=48),
+        replace(TOP, n=2),
+        replace(TOP, n=41, lda=82),
+        replace(TOP, ldc=21),
+        replace(TOP, c_bytes=1),
         replace(INDEX, ldc=67),
         replace(PRODUCT, k=41, lda=41),
         replace(PRODUCT, packed=True),
     ],
-    ids=["factors", "places", "codes", "long index", "list's row", "K", "packed"],
+    ids=[
+        *("factors", "places", "codes", "long index", "no k", "large k", "k beyond", "long row"),
+        *("top_k's row", "bytes", "list's row", "K", "packed"),
+    ],
 )
 def test_the_c_driver_refuses(wrong: Job, library: Any) -> None:
     """Before anything is started: what the device would refuse, too."""
