@@ -177,7 +177,7 @@ BOARDS = {
             name="tang_nano_20k", title="Tang Nano 20K", family="gowin", loader="tangnano20k",
             clock_mhz=48, baud=115_200,
             parameters=_SMALL | {
-                "engine": _engine("gowin", 8, 4), "sums": 512, "a_bytes": 512, "b_bytes": 512,
+                "engine": _engine("gowin", 4, 4), "sums": 256, "a_bytes": 512, "b_bytes": 512,
                 "memory_bytes": 32768,
             },
         ),
