@@ -100,8 +100,6 @@ def _ecp5(
 # Of the 85F's 156 blocks, columns take 140, one requantiser 4; two rows are logic.
 _FULL = _ecp5(14, 12, sums=2688, memory=1 << 17, requantisers=1, more=",dsps=148")
 # With twice the memory it is four blocks of RAM larger than a 45F.
-# Of the 25F's 28 blocks, four rows take 24, one requantiser 4; two rows are logic.
-_6 = _ecp5(6, 6, sums=576, memory=1 << 15, requantisers=1, more=",dsps=24")
 _8, _4 = _ecp5(8, 8, sums=1024, memory=1 << 16), _ecp5(4, 4, sums=256, memory=1 << 15)
 
 
@@ -124,7 +122,7 @@ BOARDS = {
         _ulx3s(45, _8, clock_mhz=75),
         _ulx3s(85, _FULL, clock_mhz=75),
         Board(
-            name="orangecrab_25f", title="OrangeCrab 25F", family="ecp5", parameters=_6,
+            name="orangecrab_25f", title="OrangeCrab 25F", family="ecp5", parameters=_4,
             clock_mhz=100.8, baud=1_000_000, loader="orangeCrab",
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
@@ -134,7 +132,7 @@ BOARDS = {
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
         Board(
-            name="colorlight_i5", title="Colorlight i5", family="ecp5", parameters=_6,
+            name="colorlight_i5", title="Colorlight i5", family="ecp5", parameters=_4,
             clock_mhz=80, baud=115_200, loader="colorlight-i5",
         ),
         Board(
@@ -179,7 +177,7 @@ BOARDS = {
             name="tang_nano_20k", title="Tang Nano 20K", family="gowin", loader="tangnano20k",
             clock_mhz=48, baud=115_200,
             parameters=_SMALL | {
-                "engine": _engine("gowin", 8, 4), "sums": 512, "a_bytes": 512, "b_bytes": 512,
+                "engine": _engine("gowin", 4, 4), "sums": 256, "a_bytes": 512, "b_bytes": 512,
                 "memory_bytes": 32768,
             },
         ),
