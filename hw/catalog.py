@@ -327,6 +327,7 @@ _OPTIONS = (
     *("scratch", "trits", "windows", "taps", "table"),
 )
 ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
+    "bitserial_core": ("counters",),
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", *_LISTS, *_LATER, *_OPTIONS),
     "coprocessor_stream": (*_LISTS, *_LATER, *_OPTIONS),
@@ -431,7 +432,8 @@ class Design:
     @property
     def device(self) -> str | None:
         """The device whose own blocks it, or the engine in it, is built of; None for logic."""
-        target = (self.engine or self).parameters.get("target", "generic")
+        given = (self.engine or self).parameters
+        target = "xilinx7" if given.get("counters") == "lut6" else given.get("target", "generic")
         return None if target == "generic" else target
 
     @renamed("0.2.0", told="explicit")

@@ -6,6 +6,7 @@ from amaranth import C, Cat, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
+from hw.device.lut6 import count_alike
 from hw.lib.shared_module import SharedModule
 from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.entry_select import choose, gather, lines_of, multiplex, multiplex_tree
@@ -15,6 +16,7 @@ __all__ = ["BitLane", "LutLane", "Selection"]
 
 # Arrival times in XOR gates after the operands.
 _GATED, _CHOSEN, _FLIPPED, _SIGN, _MADE = 0.6, 2.0, 3.0, 0.6, 5.0
+_COUNTED = 4.0
 
 
 class BitLane(BitplaneLane):
@@ -33,6 +35,8 @@ class BitLane(BitplaneLane):
         What: they are subtracted.
     bipolar : bool
         What: bits are signs.
+    counters : str
+        How: "lut6": signs are counted in tables of six inputs, placed by name.
     more
         As :class:`BitplaneLane`.
     """
@@ -46,9 +50,11 @@ class BitLane(BitplaneLane):
         *,
         negative: bool = False,
         bipolar: bool = False,
+        counters: str = "adders",
         **more: int,
     ):
         self.fmt = fmt
+        self.counters = counters
         self.count = count
         self.negative = negative
         self.bipolar = bipolar
@@ -57,6 +63,16 @@ class BitLane(BitplaneLane):
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         heap = BitHeap(self.width)
         fmt = self.fmt
+        if self.counters == "lut6":
+            for place in range(fmt.width):
+                part = BitHeap(self.width)
+                for weight, column in enumerate(
+                    count_alike(m, a[place :: fmt.width], b, self.count.bit_length(), f"x{place}")
+                ):
+                    for bit in column:
+                        part.add_bit(bit, weight + 1, arrival=_COUNTED)
+                heap.add_heap(part, place)
+            return heap
         for number in range(self.count):
             gated = Signal(fmt.width, name=f"x{number}")
             code = a.word_select(number, fmt.width)

@@ -6,7 +6,7 @@ from amaranth import Cat, Module, Signal, Value
 from amaranth.hdl import ValueLike
 from amaranth.utils import bits_for
 
-from golden.check import Parameter, complete
+from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from golden.tpe.rows import RowsEngineSpec
@@ -31,6 +31,8 @@ class BitserialCore(BitplaneEngine):
     ----------
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
+    counters
+        How: what counts bits of bipolar codes; ``lut6`` is tables of Xilinx families, by name.
 
     Examples
     --------
@@ -44,12 +46,21 @@ class BitserialCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    BUILD: ClassVar[dict[str, Parameter]] = PLANE_BUILD
+    BUILD: ClassVar[dict[str, Parameter]] = {
+        **PLANE_BUILD,
+        "counters": Choice(
+            "counts of bipolar bits: by adders, or tables of Xilinx's six inputs",
+            "adders",
+            ("adders", "lut6"),
+        ),
+    }
 
     def __init__(self, spec: BitserialCoreSpec, **build: Any):
         if not isinstance(spec, BitserialCoreSpec):
             raise TypeError(f"spec must be a BitserialCoreSpec, not {spec!r}")
         build = complete(self.BUILD, build)
+        if build["counters"] != "adders" and not spec.bipolar:
+            raise ValueError(f"counters must be adders without bipolar, not {build['counters']}")
         planes = spec.planes
         correction = None
         if spec.bipolar:
@@ -63,6 +74,7 @@ class BitserialCore(BitplaneEngine):
             spec.k,
             negative=spec.b_format.signed and planes == 1,
             bipolar=spec.bipolar,
+            counters=build["counters"],
             width=spec.c_format.width,
             planes=planes,
             pipeline=build["pipeline"],

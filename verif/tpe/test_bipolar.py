@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from amaranth import Module, Signal, Value, signed
 
+from carrysave.asic.synthesis import check_device
 from carrysave.sim.runner import verify
 from carrysave.sim.tiling import tile_beats
 from golden.formats.bipolar import bipolar_codes, odd
@@ -15,6 +16,8 @@ from golden.soc.mode import inside
 from golden.tpe.bitserial_core import BitserialCoreSpec, bitserial_core
 from hw.arith.adder import resolve
 from hw.catalog import Design
+from hw.device import models_of
+from hw.emit.verilog import Emission
 from hw.pe.lut_lane import BitLane
 from verif.support.cases import brief, case_name
 from verif.support.formal import holds
@@ -26,6 +29,8 @@ CASES: list[dict[str, Any]] = [
     {"m": 3, "n": 1, "k": 8, "pipeline": 1, "together": True, **BINARY},
     {"m": 9, "n": 2, "k": 3, "b_width": 4, "bipolar": True, "slack": 64, "k_max": 40},
     {"m": 1, "n": 1, "k": 1, "k_max": 1, **BINARY},
+    {"m": 1, "n": 2, "k": 40, "k_max": 90, "counters": "lut6", **BINARY},
+    {"m": 2, "n": 1, "k": 7, "a_width": 3, "b_width": 2, "bipolar": True, "counters": "lut6"},
     {"m": 2, "n": 2, "k": 128, **BINARY},
     {"m": 2, "n": 3, "k": 5, "a_width": 1, "b_width": 1, "k_max": 33},
     {"m": 2, "n": 3, "k": 5, "a_width": 1, "a_signed": False, "k_max": 33},
@@ -36,6 +41,16 @@ CASES: list[dict[str, Any]] = [
 def test_bipolar_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("bitserial_core", parameters), directory=tmp_path)
     assert result.ok, result
+
+
+def test_tables_of_six_inputs_are_for_bipolar_codes_on_xilinx() -> None:
+    design = Design("bitserial_core", {**BINARY, "counters": "lut6"})
+    assert design.device == "xilinx7"
+    assert [path.name for path in models_of(Emission(design).verilog)] == ["LUT6.v"]
+    with pytest.raises(ValueError, match="target must be one of generic, ecp5 on ecp5, not 'xil"):
+        check_device(design, "ecp5")
+    with pytest.raises(ValueError, match="counters must be adders without bipolar, not lut6"):
+        Design("bitserial_core", {"counters": "lut6"}).component()
 
 
 @pytest.mark.prove
