@@ -14,7 +14,7 @@ def more_features(spec: CoprocessorSpec) -> int:
     groups = codes_of("more_features_group_scales")[spec.group_scales]
     mirrored = spec.inside.expander.mirrored
     some = spec.sparse | spec.shares << 1 | groups << 2 | mirrored << 4
-    return some | spec.random_width << 5 | spec.lists << 16
+    return some | spec.random_width << 5 | spec.amax << 10 | spec.lists << 16
 
 
 def codebook_number(spec: CoprocessorSpec) -> int:
