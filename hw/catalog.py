@@ -319,7 +319,7 @@ def _is_engine(entry: Entry) -> bool:
 CATALOG = Catalogue()
 _LATER = (
     *("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock", "sparse"),
-    "random_width",
+    *("random_width", "amax"),
 )
 _LISTS = ("shares", "lists", "group_scales", "top_k")
 _OPTIONS = (

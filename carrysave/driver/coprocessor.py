@@ -226,6 +226,14 @@ class Coprocessor(PackingControl):
                 out[...] = product.c.read()
             return out
 
+    def amax(self) -> int:
+        """Read the greatest magnitude of the last product's numbers, where the device has `amax`.
+
+        It counts a sum's last bit; of a C of float32, it is that number's code, without its sign.
+        """
+        self.info.require("amax")
+        return self._get("amax_lo") | self._get("amax_hi") << 32
+
     def _check_size(self, size: int, what: str) -> None:
         most = (1 << self.info.dimension_width) - 1
         if not 1 <= size <= most:

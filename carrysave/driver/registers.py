@@ -98,6 +98,8 @@ FIELDS = {
     "counters_write_beats_hi": (220, 0, 32),
     "counters_macs_lo": (224, 0, 32),
     "counters_macs_hi": (228, 0, 32),
+    "amax_lo": (232, 0, 32),
+    "amax_hi": (236, 0, 32),
     "magic": (256, 0, 32),
     "version_patch": (260, 0, 8),
     "version_minor": (260, 8, 8),
@@ -166,7 +168,8 @@ FIELDS = {
     "more_features_mirrored": (360, 4, 1),
     "more_features_random_width": (360, 5, 5),
     "more_features_top_k": (360, 10, 6),
-    "more_features_lists": (360, 16, 16),
+    "more_features_lists": (360, 16, 15),
+    "more_features_amax": (360, 31, 1),
 }
 ERRORS = {
     0: ("none", "No error."),

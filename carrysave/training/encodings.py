@@ -1,5 +1,6 @@
 """Rounds floats in a program's memory to operands of its products, as the host does it."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,26 +9,33 @@ from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.jobs import Scaled
 from golden.formats.block import BlockFormat
 from golden.formats.element import ElementFormat
+from golden.formats.placed_bits import ROWS, SEED, placed_bits
 from golden.formats.random_bits import RandomBits
 
 __all__ = ["Draws", "Encoding", "encode", "rounded"]
 
 
 class Draws:
-    """Random bits for what is rounded by chance, in the order in which it is.
+    """Random bits for what is rounded by chance: those of rows of one tall matrix, one by one.
+
+    They are made as a co-processor makes those of its codes.
 
     Parameters
     ----------
-    seed : the same bits for the same seed.
+    seed : the same bits for the same seed, of which the lowest 31 bits are looked at.
     width : bits for each number, see :class:`golden.formats.random_bits.RandomBits`.
     """
 
     def __init__(self, seed: int, width: int) -> None:
-        self._rng, self.width = np.random.default_rng(seed), width
+        self.seed, self.width = seed & SEED.high, width
+        self._row = 0
 
     def bits(self, shape: tuple[int, ...]) -> RandomBits:
-        """Return the next ones, for as many numbers."""
-        return RandomBits(self._rng.integers(0, 1 << self.width, shape), self.width)
+        """Return the next ones, for as many rows of numbers; from row 2^24 on, the first again."""
+        *above, columns = shape
+        rows = self._row + np.arange(math.prod(above)).reshape(*above, 1)
+        self._row += rows.size
+        return placed_bits(self.seed, rows % ROWS, np.arange(columns), self.width)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,12 @@ import numpy as np
 from golden.check import Integer
 from golden.formats.random_bits import RANDOM_WIDTH, RandomBits
 
-__all__ = ["ROUNDS", "SEED", "columns_of_block", "placed_bits", "simon32"]
+__all__ = ["ROUNDS", "ROWS", "SEED", "columns_of_block", "placed_bits", "simon32"]
 
 ROUNDS = 12
 """Rounds that make a block."""
+ROWS = 1 << 24
+"""Rows of a matrix, at most."""
 SEED = Integer("seed of the random bits", 0, 0, (1 << 31) - 1)
 _BLOCK = 32
 """Bits of a block."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from golden.formats.bitmap import BlockSize, unpack_image
 from golden.formats.integer import IntFormat
 from golden.formats.placed_bits import placed_bits
 from golden.npe.requantiser import Requantisation, requantiser
@@ -17,21 +16,28 @@ from golden.npe.vector_unit import vector_rows
 from golden.soc.code_table import looked_up
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise import sums as depthwise_sums
-from golden.soc.group_scales import product_sums
 from golden.soc.job import Error, Job
-from golden.soc.job_check import error_of, matrices, mode_of, narrows
-from golden.soc.lists import INDEX, TOP_K, choice, index, listed, top_rows
+from golden.soc.job_check import error_of, matrices, narrows
+from golden.soc.lists import INDEX, TOP_K, index, top_rows
 from golden.soc.maps import MAPS, map_requantiser, maps
 from golden.soc.memory import Space
 from golden.soc.mode import wrap
+from golden.soc.product_numbers import product_numbers
 from golden.soc.records import of_records
-from golden.soc.row_factors import scaled
 from golden.soc.second_rows import BLEND, blended_rows, scaled_rows
 from golden.soc.shares import octaves, row_of
 from golden.soc.spec import CoprocessorSpec
-from golden.soc.window import Window, window_rows
+from golden.soc.window import Window
 
-__all__ = ["CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices", "requantise"]
+__all__ = [
+    "CoprocessorSpec",
+    "Error",
+    "Job",
+    "coprocessor",
+    "error_of",
+    "matrices",
+    "requantise",
+]
 
 
 def coprocessor(
@@ -61,29 +67,16 @@ def coprocessor(
     )
     if job.vector is not None:
         return _rows(spec, space, job, job.vector)
-    matrix, inside = matrices(spec, job), spec.inside
-    pair = job.a_format, job.b_format
-    a = _left(spec, space, job)
-    b = _packed(spec, space, job) if job.packed and spec.sparse else _right(spec, space, job)
-    if a is None or b is None:
-        return Error.OFFSET if b is None else Error.INDEX
-    scales = tuple(space.load(matrix[side]) for side in ("a_scales", "b_scales") if side in matrix)
-    sums, invalid = product_sums(spec, job, a, b, scales)
-    for name, added in (("bias", "bias" in matrix), ("c", job.accumulate)):
-        if added:
-            more = space.load(matrix[name])
-            if name == "c" and "row_factors" in matrix:
-                existing = wrap(more, inside.sum_width, inside.signed)
-                more = scaled(existing, space.load(matrix["row_factors"])[0])
-            if inside.sum_width > _EXACT:
-                sums = sums.astype(object)
-            sums = wrap(sums + more, inside.sum_width, inside.signed)
+    made, matrix = product_numbers(spec, space, job), matrices(spec, job)
+    if not isinstance(made, tuple):
+        return made
+    sums, invalid = made
     if job.encode:
         random = None
         if spec.random_width:
-            rows, columns = np.indices(sums.shape, sparse=True)
+            rows, columns = np.arange(job.m)[:, None], np.arange(job.n)
             random = placed_bits(job.seed, rows, columns, spec.random_width)
-        sums = inside.encode(sums, invalid, pair, random)
+        sums = spec.inside.encode(sums, invalid, (job.a_format, job.b_format), random)
     elif job.requantisation is not None:
         how = job.requantisation
         if "records" in matrix:
@@ -151,46 +144,6 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Erro
     return Error.NONE
 
 
-def _right(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray:
-    """Read B: the only one, or the one of several that a place chooses, if there is one."""
-    matrix = matrices(spec, job)
-    place = int(space.load(matrix["places"])[0, 0]) if choice(spec, job) else 0
-    beyond = place * job.ldsa if 0 < place < job.ldsb else 0
-    return space.load(replace(matrix["b"], address=job.b + beyond))
-
-
-def _left(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray | None:
-    """Read A: of windows, or with zeros where a list has no place; None if it is no list."""
-    matrix = matrices(spec, job)
-    a = space.load(matrix["a"])
-    if job.window is not None:
-        return window_rows(job.window, a, job.m)
-    if choice(spec, job):
-        return a if space.load(matrix["places"])[0, 0] < job.ldsb else None
-    if "places" in matrix:
-        there = listed(space.load(matrix["places"])[0])
-        return None if there is None else np.where(there, a, 0)
-    return a
-
-
-def _packed(spec: CoprocessorSpec, space: Space, job: Job) -> np.ndarray | None:
-    """Read the words of a B that is packed, in the blocks of the job; None if it is none."""
-    mode, matrix = mode_of(spec, job), matrices(spec, job)["b"]
-    assert mode is not None
-    dense = matrices(spec, replace(job, packed=False, b=0, ldb=0))["b"]
-    blocks = job.block_m, job.block_n, job.block_k
-    _, across, deep = blocks if all(blocks) else spec.default_blocks(mode)
-    wide = across * spec.inside.n * mode.b_bits // 8
-    size = BlockSize(deep * spec.inside.k, wide)
-    image = space.load(matrix)[0].astype(np.uint8)
-    rows = unpack_image(
-        image, (dense.rows, dense.row_bytes), size, most=(1 << spec.length_width) - 1
-    )
-    if rows is None:
-        return None
-    return replace(dense, distance=dense.row_bytes).load(rows.reshape(-1))
-
-
 def _depthwise(spec: CoprocessorSpec, space: Space, job: Job, window: Window) -> Error:
     """Multiply windows by weights, channel by channel; requantise as of a product."""
     matrix, inside = matrices(spec, job), spec.inside
@@ -241,8 +194,6 @@ def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> 
     return codes
 
 
-_EXACT = 62
-"""Bits of sums whose own sums have no more than 64."""
 _NUMBERS = 1 << 16
 """Sums at a time, which a processor has near by."""
 _COLUMNS = 256

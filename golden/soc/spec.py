@@ -20,8 +20,9 @@ from golden.soc.maps import MAPS
 from golden.soc.mode import BOOKS, FormatMode, Inside, container, inside
 from golden.soc.shares import longest_row
 from golden.soc.side_words import side_bytes, side_words
-from golden.soc.spec_checks import MOST_BITS, PLACED_WIDTH, check_parts
+from golden.soc.spec_checks import MOST_BITS, check_parts
 from golden.soc.vector_jobs import vector_jobs
+from golden.soc.write_checks import PLACED_WIDTH
 from golden.tpe.systolic_os import SystolicOsSpec
 
 __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
@@ -61,13 +62,14 @@ class CoprocessorSpec(BusSpec):
     trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
     codebook: str = parameter(Choice("table of the codes that B has in memory", "none", BOOKS))
     sparse: bool = parameter(Flag("B can be in memory as bitmaps and what is not zero", False))
-    lists: int = parameter(Integer("most places of a list of B's rows; 0: no lists", 0, 0, 65535))
+    lists: int = parameter(Integer("most places of a list of B's rows; 0: no lists", 0, 0, 32767))
     top_k: int = parameter(Integer("most greatest codes of a row in a list; 0: no jobs", 0, 0, 63))
     windows: bool = parameter(Flag("jobs can make A of the windows of a map", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     row_factors: bool = parameter(Flag("the existing C can have a factor for each row", False))
     shares: bool = parameter(Flag("products can shift sums of blocks of exps by octaves", False))
     random_width: int = parameter(PLACED_WIDTH)
+    amax: bool = parameter(Flag("a register has the greatest magnitude of a product's sums", False))
     group_scales: str = parameter(Choice("scales of groups' sums, fp32 then", "none", SCALES))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))

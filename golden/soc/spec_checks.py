@@ -3,19 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from golden.check import Integer
 from golden.formats.bitmap import CHUNK
-from golden.formats.random_bits import RANDOM_WIDTH
 from golden.soc.lists import check_lists
 from golden.soc.mode import FormatMode
 from golden.soc.row_factors import WIDEST
 from golden.soc.shares import share_fraction
+from golden.soc.write_checks import check_written
 
-__all__ = ["MOST_BITS", "PLACED_WIDTH", "check_parts"]
+__all__ = ["MOST_BITS", "check_parts"]
 
 MOST_BITS = 63
 """Maximum bits of a sum for the requantiser, sign included."""
-PLACED_WIDTH = Integer("random bits that round codes of floats; 0: none", 0, 0, 16, "bits")
 
 _PAGE = 4096
 """Bytes whose end no burst crosses."""
@@ -71,8 +69,7 @@ def check_parts(spec: Any) -> None:
             "tap_rows must be 1 where jobs on maps have no windows: without windows, taps, or lanes"
             f" that are a power of two, not {spec.tap_rows}"
         )
-    if spec.random_width:
-        check_random(spec)
+    check_written(spec)
     if spec.shares:
         check_shares(spec)
     if spec.group_scales != "none":
@@ -183,18 +180,6 @@ def check_group_scales(spec: Any) -> None:
         raise ValueError(
             "group_scales must be none where a beat has no power of two codes along K, or a word"
             f" of B several, not {name}"
-        )
-
-
-def check_random(spec: Any) -> None:
-    """Refuse random bits where no encoder takes them; ValueError."""
-    inside = spec.inside
-    if spec.random_width < RANDOM_WIDTH.low:
-        raise ValueError(f"random_width must be 0 or {RANDOM_WIDTH.legal}, not {spec.random_width}")
-    if not spec.requantise or inside.result is None or inside.rounding != "rne":
-        raise ValueError(
-            "random_width must be 0 without requantise, where the engine has no format of results,"
-            f" and where it rounds toward zero, not {spec.random_width}"
         )
 
 

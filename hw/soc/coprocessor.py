@@ -187,6 +187,8 @@ class Coprocessor(wiring.Component):
         ]
         if self.spec.counters:
             self._count(m)
+        if self.spec.amax:
+            m.d.comb += registers.i_amax.eq(core.o_events.greatest)
         return m
 
     def _count(self, m: Module) -> None:

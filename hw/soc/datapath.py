@@ -16,6 +16,7 @@ from hw.soc.path.accumulate_in import connect_addends
 from hw.soc.path.array_domain import ArrayDomain
 from hw.soc.path.column_values import add_bias, scale
 from hw.soc.path.cut_windows import cut_windows
+from hw.soc.path.greatest_sum import events, report_sums
 from hw.soc.path.group_connections import connect_groups, powers_of, scale_store
 from hw.soc.path.listed_rows import ListState, connect_lists, rows_requested
 from hw.soc.path.load_router import LoadRouter
@@ -43,12 +44,6 @@ from hw.soc.stores.column_store import ColumnStore
 from hw.soc.stores.sum_store import SumStore
 
 __all__ = ["Datapath", "events"]
-
-
-def events(spec: CoprocessorSpec) -> dict[str, int]:
-    """Return the bits of each event of a cycle, of which the array has several."""
-    each = spec.array_clock.bit_length()
-    return {"compute": each, "stall_load": each, "stall_store": 1, "macs": 64, "invalid": 1}
 
 
 _DESTINATIONS = {name: Destination[name.upper()] for name in ("a", "b", "a_scales", "b_scales")}
@@ -107,8 +102,8 @@ class Datapath(wiring.Component):
         The last row of a job is beyond a map's edges, and not read; all before it have come.
     o_events : Out
         Events of this cycle: operand beats, stalls for operands or for space for sums, useful
-        products, NaN sums; beats, products and stalls for operands are those of all cycles of the
-        array's clock in it.
+        products, NaN sums; the greatest sum, if built; beats, products and stalls for operands are
+        those of all cycles of the array's clock in it.
     """
 
     i_geometry: data.View
@@ -323,7 +318,7 @@ class Datapath(wiring.Component):
             # Some engines take A before the first B arrives.
             self.o_events.stall_load.eq(stalls if rows is None else Mux(self.of_rows, 0, stalls)),
             self.o_events.stall_store.eq(full.valid & ~full.ready),
-            self.o_events.invalid.eq(writer.o_invalid),
+            *report_sums(self),
         ]
         return begun != 0
 

@@ -11,7 +11,9 @@ from verif.support.cases import case_name, long
 
 # Columns that leave at a time have one block of bits, or several, or share one: 4, 8 or 2 numbers.
 CASES: list[dict[str, Any]] = [
-    SMALL | {"engine": "npe(m=2,n=4,formats=e4m3,e2m1,result=e4m3)", "random_width": 8}
+    SMALL
+    | {"engine": "npe(m=2,n=4,formats=e4m3,e2m1,result=e4m3)"}
+    | {"random_width": 8, "amax": True}
 ]
 LONG: list[dict[str, Any]] = [
     CASES[0] | {"requantisers": 2},
@@ -34,6 +36,7 @@ LONG: list[dict[str, Any]] = [
         "a_bytes": 128,
         "b_bytes": 256,
         "narrow": True,
+        "amax": True,
         "dimension_width": 12,
         "bias": False,
         "accumulate": False,

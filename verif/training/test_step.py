@@ -8,6 +8,7 @@ import pytest
 from carrysave.training.compile import Rates
 from carrysave.training.learner import Learner, cross_entropy
 from carrysave.training.recipes import BF16, RECIPES
+from golden.formats.placed_bits import placed_bits
 from golden.formats.random_bits import RandomBits
 from verif.compiler.runners import on_c, on_driver
 from verif.soc.driver.conftest import library as library
@@ -134,10 +135,17 @@ def test_gradients_and_updates_are_rounded_by_the_bits_that_are_drawn() -> None:
     one, (x, labels) = learner("nvfp4", 3), batch()
     weights = [floats(one, name) for name in ("w0", "w1")]
     one.step(x, labels)
-    rng, fmt = np.random.default_rng(3), RECIPES["nvfp4"].operands
+    fmt, row = RECIPES["nvfp4"].operands, 0
+
+    def drawn(shape: tuple[int, ...]) -> RandomBits:
+        nonlocal row
+        bits = placed_bits(3, np.arange(row, row + shape[0])[:, None], np.arange(shape[1]), 8)
+        row += shape[0]
+        return bits
+
     for name, source, axis in (("dx1.a", "dy", 1), ("dw1.b", "dy", 0), ("dw0.b", "dx1", 0)):
         values = floats(one, source).astype(np.float64)
-        bits = RandomBits(rng.integers(0, 256, values.shape), 8)
+        bits = drawn(values.shape)
         due = fmt.quantise(values, axis=axis, rounding="stochastic", random=bits)
         (made,) = (
             blocks_of(encoding, one.memory)
@@ -150,7 +158,7 @@ def test_gradients_and_updates_are_rounded_by_the_bits_that_are_drawn() -> None:
     for number, before in enumerate(weights):
         change = np.float32(RATES.rate) * floats(one, f"dw{number}")
         updated = (before - change).astype(np.float32)
-        bits = RandomBits(rng.integers(0, 256, updated.shape), 8)
+        bits = drawn(updated.shape)
         due_weights = BF16.to_float(BF16.encode(updated, rounding="stochastic", random=bits))
         assert np.array_equal(floats(one, f"w{number}"), due_weights)
 

@@ -1,5 +1,7 @@
 """Words that leave for memory: their sizes, and where they come from."""
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth import Module, Mux, Signal, Value
@@ -9,7 +11,7 @@ from amaranth.lib.wiring import connect, flipped
 
 from hw.lib.fifo import Fifo
 
-__all__ = ["end_job", "joined", "queue_words", "word_sizes"]
+__all__ = ["end_job", "joined", "numbers_of", "queue_words", "word_sizes"]
 
 
 def word_sizes(writer: Any, codes: Value, of_words: Value) -> tuple[list[int], Value]:
@@ -36,6 +38,22 @@ def word_sizes(writer: Any, codes: Value, of_words: Value) -> tuple[list[int], V
             sizes += [writer.row_bytes // 2]
         kind = Mux(of_words, of_rows, kind)
     return sizes, kind
+
+
+def numbers_of(writer: Any, waiting: Value) -> list[Value]:
+    """Return the numbers of a piece of a row, which is 0 but for that.
+
+    Parameters
+    ----------
+    writer : :class:`~hw.soc.path.result_writer.ResultWriter`.
+    waiting : the row.
+    """
+    columns, across, bits = writer.spec.inside.n, writer.across, writer.spec.number_width
+    pieces = [range(first, columns, across) for first in range(across)]
+    return [
+        Value.cast(reduce(or_, (waiting.word_select(column, bits) for column in piece)))
+        for piece in pieces
+    ]
 
 
 def joined(m: Module, name: str, sums: Any, rows: Any, here: Value) -> Any:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import reduce
-from operator import and_, or_
+from operator import and_
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -14,17 +14,19 @@ from golden.soc.spec import CoprocessorSpec
 from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
-from hw.soc.bus.burst import Beat, Row, Span
+from hw.soc.bus.burst import Row, Span
 from hw.soc.bus.packer import Packed, Packer, Word
+from hw.soc.path.greatest_sum import watch_sums
 from hw.soc.path.group_connections import mark_piece, mark_rows, send_groups
 from hw.soc.path.group_sums import GroupSums
-from hw.soc.path.place_walk import SEED_WIDTH, place_codes
+from hw.soc.path.place_walk import place_codes
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.path.requantiser_build import RequantiserBuild
-from hw.soc.path.result_words import end_job, joined, queue_words, word_sizes
+from hw.soc.path.result_words import end_job, joined, numbers_of, queue_words, word_sizes
 from hw.soc.path.send_sums import send_sums
 from hw.soc.path.stored_row import StoredRow
 from hw.soc.path.sum_words import SumWords, load_words
+from hw.soc.path.writer_ports import writer_ports
 from hw.soc.schedule.block_done import BlockDone
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.result_addresses import ResultAddresses
@@ -82,6 +84,8 @@ class ResultWriter(wiring.Component):
         last ones of their job.
     i_seed : In(31)
         Where codes are rounded by random bits: that of the job.
+    o_greatest : Out(64)
+        See :class:`hw.soc.path.greatest_sum.GreatestSum`, if the build has it.
     i_powers, i_scales, o_taken : In, In, Out(1)
         Where sums of groups are scaled: see :class:`hw.soc.path.group_sums.GroupSums`; scales of a
         block have been used.
@@ -114,6 +118,7 @@ class ResultWriter(wiring.Component):
     i_table: stream.Interface
     i_sums_end: Signal
     i_seed: Signal
+    o_greatest: Signal
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
@@ -156,28 +161,7 @@ class ResultWriter(wiring.Component):
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_idle": Out(1),
         }
-        if spec.requantise and spec.inside.result is None:
-            assert self.codes is not None
-            ports |= self.codes.scale_ports
-        if self.row_bytes:
-            ports["i_of_rows"] = In(1)
-            ports["i_rows"] = In(stream.Signature(Row(spec)))
-            ports["i_words"] = In(stream.Signature(Word(self.row_bytes)))
-        if spec.taps:
-            ports["i_of_maps"] = In(1)
-            ports["i_sums"] = In(stream.Signature(across * spec.number_width))
-        if spec.table:
-            ports["i_looks"] = In(1)
-            ports["i_table"] = In(stream.Signature(Beat(spec.data_width)))
-            ports |= {"i_sums_end": In(1)} if spec.taps else {}
-        if spec.random_width:
-            ports["i_seed"] = In(SEED_WIDTH)
-        if self.groups is not None:
-            ports |= {
-                name: self.groups.signature.members[name] for name in ("i_powers", "i_scales")
-            }
-            ports["o_taken"] = Out(1)
-        super().__init__(ports)
+        super().__init__(ports | writer_ports(self))
 
     @property
     def requantiser(self) -> RequantiserSpec:
@@ -206,19 +190,7 @@ class ResultWriter(wiring.Component):
         m.submodules.beats = beats = Fifo(Packed(spec.bytes), self._depth)
         connect(m, packer.o, beats.i)
         connect(m, beats.o, flipped(self.o))
-        across, bits = self.across, spec.number_width
-        numbers: list[Value] = [
-            Value.cast(
-                reduce(
-                    or_,
-                    (
-                        waiting.word_select(column, bits)
-                        for column in range(first, spec.inside.n, across)
-                    ),
-                )
-            )
-            for first in range(across)
-        ]
+        numbers = numbers_of(self, waiting)
         m.submodules.words = words = queue_words(m, self, Word(max(sizes)), codes)
         connect(m, words.o, packer.i)
         sums: Any = words.i
@@ -270,8 +242,7 @@ class ResultWriter(wiring.Component):
 
     def _read(self, m: Module, addresses: ResultAddresses, blocks: Fifo) -> StoredRow:
         """Read tiles of rows from the store as they complete; the last one with its half."""
-        spec, block, n = self.spec, self.i.payload, self.spec.inside.n
-        row = StoredRow.of(spec)
+        spec, block, row, n = self.spec, self.i.payload, StoredRow.of(self.spec), self.spec.inside.n
         # Rows that are complete, less one: there are none if it is negative.
         complete = Signal(range(-1, 2 * spec.rows), init=-1)
         full, full_next, some_full = Signal(2), Signal(2), Signal()
@@ -380,6 +351,7 @@ class ResultWriter(wiring.Component):
             m.d.sync += waits.eq(leaves)
         load_words(m, self, leaves, at_piece, row.inside)
         mark_piece(m, self, leaves, at_piece, row.inside, [done & ends_row, done & row.ends_half])
+        watch_sums(m, self, row, (leaves, at_piece, done), (waits & sent, waiting))
         if self.spec.table:
             end_job(m, self, leaves, done & row.ends_job)
         if self.spec.inside.flags:

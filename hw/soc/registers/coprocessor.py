@@ -92,7 +92,6 @@ class Registers(wiring.Component):
     widths : mapping of str to int
         What: stored bits of arguments, see :class:`hw.soc.registers.file.RegisterFile`; without
         any, the job is kept in memory.
-
     whole : bool
         How: the job leaves as a whole, only where it is not in memory.
 
@@ -121,8 +120,8 @@ class Registers(wiring.Component):
         The start has ended, for one cycle; also after an error.
     i_error : In(ErrorLayout)
         Report of a failed job; the first one of a start is kept.
-    i_invalid : In(1)
-        A sum was NaN.
+    i_invalid, i_amax : In(1), In(64)
+        A sum was NaN; the greatest one, if the map has it.
     i_ring_done : In(32)
         Completed jobs of the last start.
     o_read, o_word, i_word : Out(1), Out, In(32)
@@ -149,6 +148,7 @@ class Registers(wiring.Component):
     i_done: Signal
     i_error: data.View
     i_invalid: Signal
+    i_amax: Signal
     i_ring_done: Signal
     o_read: Signal
     o_word: Signal
@@ -167,6 +167,7 @@ class Registers(wiring.Component):
         self.parameters = dict(parameters)
         self.whole = whole
         self.map = register_map(parameters)
+        self.amax = any(field.name == "amax_lo" for field in fields_of(self.map))
         self.file = RegisterFile(
             self.map,
             preserved=("ctrl_reset",),
@@ -182,17 +183,15 @@ class Registers(wiring.Component):
             "o_ring": Out(64),
             "o_count": Out(32),
             "o_start": Out(1),
-            "i_ready": In(1),
-            "i_idle": In(1),
-            "i_done": In(1),
+            **dict.fromkeys(("i_ready", "i_idle", "i_done"), In(1)),
             "i_error": In(ErrorLayout),
             "i_invalid": In(1),
+            **({"i_amax": In(64)} if self.amax else {}),
             "i_ring_done": In(32),
             "o_read": Out(1),
             "o_word": Out(range(CountersLayout().size // 32)),
             "i_word": In(32),
-            "o_restart": Out(1),
-            "o_reset": Out(1),
+            **dict.fromkeys(("o_restart", "o_reset"), Out(1)),
             "i_reset_done": In(1),
         })
 
@@ -229,6 +228,7 @@ class Registers(wiring.Component):
             self.o_ring.eq(Cat(file.ring_lo, file.ring_hi)),
             self.o_count.eq(file.ring_count),
             file.ring_done.eq(self.i_ring_done),
+            *([Cat(file.amax_lo, file.amax_hi).eq(self.i_amax)] if self.amax else []),
         ]
         self._job(m, file, slave, sweeps)
         return m

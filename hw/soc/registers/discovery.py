@@ -14,7 +14,8 @@ def more_features(spec: CoprocessorSpec) -> int:
     groups = codes_of("more_features_group_scales")[spec.group_scales]
     mirrored = spec.inside.expander.mirrored
     some = spec.sparse | spec.shares << 1 | groups << 2 | mirrored << 4
-    return some | spec.random_width << 5 | spec.top_k << 10 | spec.lists << 16
+    some |= spec.random_width << 5 | spec.top_k << 10
+    return some | spec.lists << 16 | spec.amax << 31
 
 
 def codebook_number(spec: CoprocessorSpec) -> int:

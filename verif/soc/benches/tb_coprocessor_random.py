@@ -6,8 +6,10 @@ from typing import Any
 import cocotb
 import numpy as np
 
+from carrysave.driver.registers import FIELDS
 from carrysave.sim.cocotb.streams import generator, limited
 from golden.soc.coprocessor import Error, Job, coprocessor, matrices
+from golden.soc.product_numbers import amax
 from verif.soc.benches import jobs
 from verif.soc.benches.tb_coprocessor_scratch import SPEC, start
 
@@ -40,10 +42,19 @@ def blocks_of(job: Job) -> int:
 
 def moved(memory: np.ndarray, job: Job) -> bool:
     """Return whether another seed gives other codes."""
-    made = [memory.copy() for _ in range(2)]
-    for number, one in enumerate(made):
-        coprocessor(SPEC, one, replace(job, seed=job.seed ^ number << 17))
-    return not np.array_equal(*made)
+    one, other = memory.copy(), memory.copy()
+    coprocessor(SPEC, one, job)
+    coprocessor(SPEC, other, replace(job, seed=job.seed ^ 1 << 17))
+    return not np.array_equal(one, other)
+
+
+async def run(both: Any, job: Job) -> None:
+    """Run a product; compare memory, and the greatest of its numbers."""
+    due = amax(SPEC, both.memory.data, job) if SPEC.amax else 0
+    assert await both.run(job) is Error.NONE
+    if SPEC.amax:
+        low, high = [await both.host.read(FIELDS[f"amax_{half}"][0]) for half in ("lo", "hi")]
+        assert low | high << 32 == due, job
 
 
 @cocotb.test
@@ -56,9 +67,9 @@ async def test_any_products(dut: Any, kind: str) -> None:
         job = encoded(rng)
         several += blocks_of(job) > 1
         differ += moved(both.memory.data, job)
-        assert await both.run(job) is Error.NONE
+        await run(both, job)
         if number % 3 == 0:
-            await both.run(jobs.any_job(SPEC, rng, 0.07))
+            await run(both, jobs.any_job(SPEC, rng, 0.07))
         if number % 3 == 1 and SPEC.follows_ring:
             sums = replace(job, encode=False, ldc=job.n * SPEC.sum_bytes, c=jobs.SIZE // 2)
             other = replace(job, seed=job.seed ^ 1, by_columns=SPEC.blocks and not job.by_columns)
@@ -86,9 +97,9 @@ async def test_place_alone(dut: Any) -> None:
     both, rng = await start(dut, 75, "bursts", 5), generator(76)
     for _ in range(limited(6)):
         job = encoded(rng, 0.04)
-        await both.run(job)
+        await run(both, job)
         size = SPEC.inside.m, SPEC.inside.n
-        blocks = {"block_m": 1, "block_n": 1, "block_k": 1} if SPEC.blocks else {}
+        blocks: dict[str, Any] = {"block_m": 1, "block_n": 1, "block_k": 1} if SPEC.blocks else {}
         for turned in (False, SPEC.blocks):
             before = both.memory.data.copy()
             await both.run(replace(job, by_columns=turned, **blocks))

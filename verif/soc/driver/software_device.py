@@ -9,6 +9,7 @@ from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor
 from golden.soc.group_scales import grouped
 from golden.soc.maps import MAPS
+from golden.soc.product_numbers import amax
 from golden.soc.window import Window
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import fields_of, layout_of, register_map, vector_numbers
@@ -227,4 +228,9 @@ class SoftwareDevice:
         places += [name for name in more if getattr(job, name) is not None]
         found = {name: getattr(job, name) for name in places}
         moved = {name: one if one >= base else one - self.base for name, one in found.items()}
-        return coprocessor(self.spec, self.memory, replace(job, **moved), self.scratch)
+        job = replace(job, **moved)
+        if self.spec.amax and job.vector is None:
+            most = amax(self.spec, self.memory, job)
+            for part, half in (("lo", most & 0xFFFFFFFF), ("hi", most >> 32)):
+                self._stored[self.fields[f"amax_{part}"][0]] = half
+        return coprocessor(self.spec, self.memory, job, self.scratch)
