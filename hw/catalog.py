@@ -325,7 +325,8 @@ _OPTIONS = (
     *("code_bytes", "transpose", "gather", "blend"),
     *("scratch", "trits", "windows", "taps", "table"),
 )
-ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
+ADDED_PARAMETERS = {"ternary_core": ("sparsity", "select"), "sl8": ("w4a8",)} | {
+    "npe": ("zeros", "w4a8"),
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", "shares", "lists", "group_scales", *_LATER, *_OPTIONS),
     "coprocessor_stream": ("shares", "lists", "group_scales", *_LATER, *_OPTIONS),
