@@ -326,7 +326,8 @@ _OPTIONS = (
     *("code_bytes", "transpose", "gather", "blend"),
     *("scratch", "trits", "windows", "taps", "table"),
 )
-ADDED_PARAMETERS = {"npe": ("zeros",), "ternary_core": ("sparsity", "select")} | {
+ADDED_PARAMETERS = {"ternary_core": ("sparsity", "select"), "sl8": ("w4a8",)} | {
+    "npe": ("zeros", "w4a8"),
     "bitserial_core": ("counters",),
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
     "coprocessor": ("vector", "id_width", *_LISTS, *_LATER, *_OPTIONS),

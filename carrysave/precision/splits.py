@@ -29,20 +29,23 @@ class SplitFormats:
 
     Parameters
     ----------
-    wide, narrow : names of formats, each of A and B.
+    wide, narrow : names of formats of A, and of B where `wide_b` is no other.
     share : of K that has the wide one.
+    wide_b : of its rows of B: the wide one; or the narrow one where lanes multiply that faster.
     grain : codes of the narrow one in a word: the rest of K is a multiple.
     """
 
     wide: str
     narrow: str
     share: Fraction
+    wide_b: str
     grain: int = 1
 
     @property
     def pair(self) -> Pair:
         """What stands for it where a layer has a pair of formats."""
-        name = f"{self.narrow} + {self.share} {self.wide}"
+        wide = self.wide if self.wide == self.wide_b else f"{self.wide} x {self.wide_b}"
+        name = f"{self.narrow} + {self.share} {wide}"
         return name, name
 
     def choice(self, layer: Layer, formats: Mapping[str, ElementFormat]) -> Choice | None:
@@ -61,11 +64,11 @@ class SplitFormats:
         wide, narrow = step_of(formats[self.wide], outliers), step_of(formats[self.narrow], rest)
         assert layer.weights is not None
         steps_of_rest = steps_of(formats[self.narrow], np.delete(layer.weights, columns, axis=0))
-        rows, fmt = layer.weights[columns], formats[self.wide]
+        rows, fmt = layer.weights[columns], formats[self.wide_b]
         best: tuple[float, Split] | None = None
         for factor in np.unique(np.rint(_RATIOS * (ONE * wide / narrow)).clip(1, _MOST)):
             split = Split(
-                columns=tuple(columns), a=self.wide, b=self.wide, a_step=wide, factor=int(factor)
+                columns=tuple(columns), a=self.wide, b=self.wide_b, a_step=wide, factor=int(factor)
             )
             steps = steps_of_rest * split.b_ratio(narrow)
             error = float(np.square(fmt.to_float(encode(fmt, rows, steps)) * steps - rows).sum())
@@ -91,7 +94,7 @@ class SplitFormats:
 def splits_of(
     shares: Sequence[str], target: Target, names: Sequence[str]
 ) -> dict[Pair, SplitFormats]:
-    """Return what stands in the places of pairs of formats, for each share of K.
+    """Return what stands in the places of pairs of formats, for each share of K, the fastest first.
 
     Parameters
     ----------
@@ -114,8 +117,12 @@ def splits_of(
     for text in shares:
         wide, narrow = max(bits, key=bits.__getitem__), min(bits, key=bits.__getitem__)
         grain = target.modes[narrow, narrow].codes
-        one = SplitFormats(wide=wide, narrow=narrow, share=_share(text), grain=grain)
-        made[one.pair] = one
+        faster = target.modes[wide, narrow].codes > target.modes[wide, wide].codes
+        for wide_b in [narrow] * faster + [wide]:
+            one = SplitFormats(
+                wide=wide, narrow=narrow, share=_share(text), wide_b=wide_b, grain=grain
+            )
+            made[one.pair] = one
     return made
 
 

@@ -12,7 +12,7 @@ from golden.formats.integer import IntFormat
 from golden.formats.names import parse
 from golden.formats.quire import QuireSpec
 
-__all__ = ["LaneSpec", "cycles", "lane_sums"]
+__all__ = ["LaneSpec"]
 
 _SL8 = ("int8", "int4", "e2m1", "posit4e1", "e2m3", "e3m2", "e4m3", "posit8e0")
 
@@ -22,17 +22,17 @@ class LaneSpec:
     """Formats that a lane multiplies, in any pair, and the width of its accumulator.
 
     A format is chosen by its index in :attr:`names`. A code is in a container: the smallest of 4, 8
-    and 16 bits that holds it. The pitch of a pair of formats is the larger container: a word of
-    WORD bits is WORD / pitch codes, the first lowest, each in the low bits of its slot; bits above
-    it are ignored. A sum is an integer times 2^:meth:`lsb`, two's complement, modulo
-    2^accumulator_width. A NaN operand counts as zero.
+    and 16 bits that holds it. A word has as many codes as WORD bits hold of the larger container of
+    a pair, or, where :meth:`doubled`, of the smaller one: the first lowest, each in the low bits of
+    a slot of :meth:`pitch` bits; bits above it are ignored. A sum is an integer times
+    2^:meth:`lsb`, two's complement, modulo 2^accumulator_width. A NaN operand counts as zero.
     """
 
     formats: str = parameter(Subset("operand formats", ",".join(_SL8), _SL8))
     accumulator_width: int = parameter(Integer("bits of the accumulator", 48, 4, 128, "bits"))
 
     WORD: ClassVar[int] = 8
-    """Bits of a word of operands."""
+    """Bits of a word of operands whose formats have equal containers."""
 
     FORMATS: ClassVar[tuple[str, ...]] = _SL8
     """All supported formats."""
@@ -91,13 +91,23 @@ class LaneSpec:
         """Container bits of a format: 4, 8 or 16."""
         return max(4, 1 << (self.elements[index].width - 1).bit_length())
 
+    def doubled(self, a: int, b: int) -> bool:
+        """Return whether the lane multiplies two codes at once, though A's have twice B's bits."""
+        return False
+
+    @property
+    def word_width(self) -> int:
+        """Bits of a word of operands: those of A's codes, where they are two of WORD bits."""
+        return self.WORD << any(self.doubled(*pair) for pair in self.pairs)
+
     def pitch(self, a: int, b: int) -> int:
         """Bits from one code to the next in a word, for a pair of formats."""
-        return max(self.container(a), self.container(b))
+        return self.word_width // self.codes(a, b)
 
     def codes(self, a: int, b: int) -> int:
         """Codes per word, for a pair of formats."""
-        return self.WORD // self.pitch(a, b)
+        containers = self.container(a), self.container(b)
+        return self.WORD // (min(containers) if self.doubled(a, b) else max(containers))
 
     def cycles(self, a: int, b: int) -> int:
         """Cycles per word, for a pair of formats."""
@@ -129,11 +139,11 @@ class LaneSpec:
 
         Returns
         -------
-        int64 words 0 .. 2^WORD - 1.
+        int64 words 0 .. 2^word_width - 1.
         """
         fmt = self.elements[index]
         bits = fmt.check("codes", codes) & (1 << fmt.width) - 1
-        count = self.WORD // pitch
+        count = self.word_width // pitch
         fill = -bits.shape[-1] % count
         bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, fill)])
         slots = bits.reshape(*bits.shape[:-1], bits.shape[-1] // count, count)
@@ -142,124 +152,8 @@ class LaneSpec:
     def unpack(self, words: np.ndarray, index: int, pitch: int) -> np.ndarray:
         """Undo :meth:`pack`, with a new last axis: the codes of a word."""
         fmt = self.elements[index]
-        slots = words[..., None] >> pitch * np.arange(self.WORD // pitch)
+        slots = words[..., None] >> pitch * np.arange(self.word_width // pitch)
         return fmt.wrap(slots & (1 << fmt.width) - 1)
-
-
-def lane_sums(
-    spec: LaneSpec,
-    a: np.ndarray,
-    b: np.ndarray,
-    a_format: np.ndarray | int,
-    b_format: np.ndarray | int,
-    last: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sum the products of each run of words; a run ends where `last` is set.
-
-    Parameters
-    ----------
-    spec : formats and width of sums.
-    a, b : words, one for each beat.
-    a_format, b_format : indices of formats, one per beat or one for all; those of the first beat
-        of a run are used.
-    last : booleans, one per beat; beats after the last one set belong to no complete sum.
-
-    Returns
-    -------
-    sums : one per `last`; int64, or Python integers if accumulator_width is more than 63.
-    invalid : bool; an operand of the run was NaN.
-    overflow : bool; the run was longer than :meth:`LaneSpec.k_max_words`.
-    """
-    word = IntFormat(width=spec.WORD, signed=False)
-    a, b = word.check("a", a), word.check("b", b)
-    last = np.asarray(last, dtype=bool)
-    ends = np.flatnonzero(last) + 1
-    starts = np.concatenate(([0], ends[:-1])) if ends.size else ends
-    chosen = [
-        _check_format(spec, name, np.broadcast_to(indices, last.shape)[starts])
-        for name, indices in (("a_format", a_format), ("b_format", b_format))
-    ]
-    sums = np.zeros(len(ends), dtype=np.int64 if spec.accumulator_width <= 63 else object)
-    invalid, overflow = np.zeros((2, len(ends)), dtype=bool)
-    lengths = ends - starts
-    for pair in {(int(x), int(y)) for x, y in zip(*chosen, strict=True)}:
-        runs = (chosen[0] == pair[0]) & (chosen[1] == pair[1])
-        beats = np.repeat(runs, lengths)
-        words = a[: len(beats)][beats], b[: len(beats)][beats]
-        products, wrong = _products(spec, pair, *words)
-        stops = np.cumsum(lengths[runs])
-        # int64 wraps modulo 2^64, which every narrower modulus divides.
-        sums[runs] = _wrap(spec, _between(products, stops))
-        invalid[runs] = _between(wrong.astype(np.int64), stops) > 0
-        overflow[runs] = lengths[runs] > spec.k_max_words(*pair)
-    return sums, invalid, overflow
-
-
-def cycles(
-    spec: LaneSpec,
-    a: np.ndarray,
-    b: np.ndarray,
-    a_format: np.ndarray | int,
-    b_format: np.ndarray | int,
-    last: np.ndarray,
-) -> np.ndarray:
-    """Count the cycles that each beat occupies the lane: :meth:`LaneSpec.cycles` of its formats.
-
-    Parameters
-    ----------
-    spec, a, b, a_format, b_format, last : as for :func:`lane_sums`; without stalls.
-
-    Returns
-    -------
-    int64 cycles, one per beat. A beat's sum comes the component's latency after its last.
-    """
-    last = np.asarray(last, dtype=bool)
-    starts = np.concatenate(([True], last[:-1]))
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(last)), 0))
-    pairs = [np.broadcast_to(indices, last.shape)[first] for indices in (a_format, b_format)]
-    table = np.ones((len(spec.names), len(spec.names)), dtype=np.int64)
-    for pair in spec.pairs:
-        table[pair] = spec.cycles(*pair)
-    return table[pairs[0], pairs[1]]
-
-
-def _products(
-    spec: LaneSpec, pair: tuple[int, int], a: np.ndarray, b: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of the products of each pair of words, and whether an operand is NaN."""
-    pitch = spec.pitch(*pair)
-    exact = [
-        spec.elements[index].decode(spec.unpack(words, index, pitch))
-        for index, words in zip(pair, (a, b), strict=True)
-    ]
-    values = [part.fixed(spec.elements[index].lsb) for index, part in zip(pair, exact, strict=True)]
-    if spec.accumulator_width > 63:
-        values = [value.astype(object) for value in values]
-    return (values[0] * values[1]).sum(axis=1), (exact[0].nan | exact[1].nan).any(axis=1)
-
-
-def _between(values: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Sum consecutive runs that stop there."""
-    running = np.concatenate((np.zeros(1, dtype=values.dtype), np.cumsum(values)))
-    return running[stops] - running[np.concatenate(([0], stops[:-1]))]
-
-
-def _wrap(spec: LaneSpec, values: np.ndarray) -> np.ndarray:
-    """Reduce to two's complement of the width of sums."""
-    if spec.accumulator_width <= 63:
-        return spec.sum_format.wrap(values)
-    half = 1 << (spec.accumulator_width - 1)
-    return (values + half) % (2 * half) - half
-
-
-def _check_format(spec: LaneSpec, name: str, indices: np.ndarray) -> np.ndarray:
-    """Refuse an index out of range."""
-    if indices.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, not {indices.dtype}")
-    wrong = indices[(indices < 0) | (indices >= len(spec.names))]
-    if wrong.size:
-        raise ValueError(f"{name} must be 0..{len(spec.names) - 1}, not {wrong[0]}")
-    return indices
 
 
 @cache

@@ -13,8 +13,15 @@ LANES: dict[str, type[LaneSpec]] = {"sl8": Sl8Spec, "sl16": Sl16Spec}
 
 
 @cache
-def lane_of(lane: str, formats: str, accumulator_width: int, passes: int) -> LaneSpec:
+def lane_of(
+    lane: str, formats: str, accumulator_width: int, passes: int, w4a8: bool = False
+) -> LaneSpec:
     """Make the spec of a lane; cached, since its checks are slow."""
-    fields = {"formats": formats, "accumulator_width": accumulator_width, "passes": passes}
+    fields = {
+        "formats": formats,
+        "accumulator_width": accumulator_width,
+        "passes": passes,
+        "w4a8": w4a8,
+    }
     kind = LANES[lane]
     return kind(**{name: fields[name] for name in parameters_of(kind)})  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ class NpeSpec(RowsSpec):
     formats: str = parameter(Subset("operand formats", ",".join(Sl8Spec.FORMATS), Sl16Spec.FORMATS))
     accumulator_width: int = parameter(_FIELDS["accumulator_width"])
     passes: int = parameter(_FIELDS["passes"])
+    w4a8: bool = parameter(parameters_of(Sl8Spec)["w4a8"])
     result: str = parameter(ResultName('format of C, or "fixed": exact sums', "fixed"))
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
@@ -53,6 +54,8 @@ class NpeSpec(RowsSpec):
     def __post_init__(self) -> None:
         """Check all fields, and that the accumulator holds a word or block in any formats."""
         check_fields(parameters_of(NpeSpec), vars(self))
+        if self.w4a8 and self.lane != "sl8":
+            raise ValueError(f"w4a8 must be false but with lane sl8, not with {self.lane!r}")
         self.element  # noqa: B018  (it checks the width)
         if self.zeros:
             check_lane(self.element, self.block)
@@ -68,7 +71,7 @@ class NpeSpec(RowsSpec):
     @property
     def element(self) -> LaneSpec:
         """What one lane computes: formats, containers and limits."""
-        return lane_of(self.lane, self.formats, self.accumulator_width, self.passes)
+        return lane_of(self.lane, self.formats, self.accumulator_width, self.passes, self.w4a8)
 
     @property
     def result_format(self) -> ElementFormat | None:

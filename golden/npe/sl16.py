@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from golden.check import Integer, Subset, parameter
-from golden.npe.lane import LaneSpec, cycles
-from golden.npe.lane import lane_sums as sl16
+from golden.npe.lane import LaneSpec
+from golden.npe.lane_sums import cycles
+from golden.npe.lane_sums import lane_sums as sl16
 
 __all__ = ["Sl16Spec", "cycles", "sl16"]
 

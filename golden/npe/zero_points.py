@@ -18,10 +18,10 @@ def wider(lane: LaneSpec, index: int) -> IntFormat:
 def check_lane(lane: LaneSpec, block: int) -> None:
     """Refuse lanes whose magnitudes have no room for a difference, and blocks that are no words."""
     integers = all(isinstance(fmt, IntFormat) for fmt in lane.elements)
-    if lane.WORD != 8 or not integers:
+    if lane.word_width != 8 or not integers:
         raise ValueError(
             f"formats must be of int8, int4 with zeros, in lane sl8, not {lane.formats} in words of"
-            f" {lane.WORD} bits"
+            f" {lane.word_width} bits"
         )
     codes = max(lane.codes(*pair) for pair in lane.pairs)
     if block % codes:

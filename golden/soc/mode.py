@@ -110,7 +110,7 @@ class _Lanes(Inside):
         self.spec = spec if scaled else replace(spec, result="fixed")
         self.lane = spec.element
         self.m, self.n = spec.m, spec.n
-        self.a_width = self.b_width = self.lane.WORD
+        self.a_width = self.b_width = self.lane.word_width
         self.sum_width = self.spec.result_width
         self.rounding, self.saturate = spec.rounding, spec.saturate
         self.least_exponent = spec.least_lsb
@@ -122,6 +122,12 @@ class _Lanes(Inside):
         self.a_sides, self.b_sides = int(scaled), scaled + spec.zeros
         if spec.block.bit_count() != 1:
             raise ValueError(f"block must be a power of two, not {spec.block}")
+
+    @property
+    def words(self) -> list[tuple[int, bool]]:
+        """Those of the modes with the most; slots of the engine's words can be wider than codes."""
+        modes = self.modes.values()
+        return [(max(bits), False) for bits in zip(*(mode.kind[1:] for mode in modes), strict=True)]
 
     @cached_property
     def modes(self) -> Mapping[Pair, FormatMode]:

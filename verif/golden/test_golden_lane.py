@@ -29,7 +29,7 @@ def fractions(spec: LaneSpec, word: int, index: int, pitch: int) -> list[Fractio
     """Values of a word's codes, by the formats' definitions; None for what is no number."""
     found: list[Fraction | None] = []
     fmt = spec.elements[index]
-    for start in range(0, spec.WORD, pitch):
+    for start in range(0, spec.word_width, pitch):
         code = word >> start & ((1 << fmt.width) - 1)
         if fmt.low < 0 and code > fmt.high:
             code -= 1 << fmt.width

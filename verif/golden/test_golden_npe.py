@@ -12,7 +12,8 @@ from golden.engine import EngineSpec
 from golden.formats.exact import Exact
 from golden.formats.integer import IntFormat
 from golden.gemm import GemmSpec, gemm
-from golden.npe.lane import LaneSpec, lane_sums
+from golden.npe.lane import LaneSpec
+from golden.npe.lane_sums import lane_sums
 from golden.npe.npe import NpeSpec, cycles, npe, pack
 from golden.tpe.rows import RowsEngineSpec
 from golden.tpe.rows import cycles as rows_cycles

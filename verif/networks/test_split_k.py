@@ -83,9 +83,6 @@ def test_is_exact_but_for_one_rounding(
     step = 0.25 * 3000 / 32768 * 0.125 / 0.5
     wide = rounded(a[:, columns] / 0.5, 8) @ rounded(weights[columns] / step, 8)
     sums = rounded(a[:, rest] / 0.125, 4) @ rounded(weights[rest] / 0.25, 4)
-    first = [
-        [int(Fraction(int(one) * 3000, 32768) + Fraction(1, 2) // 1) for one in row] for row in wide
-    ]
     first = [[(int(one) * 3000 + 16384) // 32768 for one in row] for row in wide]
     due = (np.array(first) + sums) * (attributes.get("alpha", 1) * 0.125 * 0.25)
     due += np.arange(5) / 8 if kind == "Gemm" else 0
@@ -219,7 +216,9 @@ def test_choice_has_the_columns_of_the_greatest_magnitudes(share: str) -> None:
     a = rng.normal(0, 1, (50, 24)).astype(np.float32)
     a[:, [2, 3, 20]] *= 30
     layer = Layer(node=graph.nodes[0], a=[a[:20], a[20:]], b=[], weights=weights)
-    formats = SplitFormats(wide="int8", narrow="int4", share=Fraction(share), grain=2)
+    formats = SplitFormats(
+        wide="int8", narrow="int4", share=Fraction(share), wide_b="int8", grain=2
+    )
     choice = formats.choice(layer, TARGET.formats)
     assert choice is not None
     assert choice.split is not None

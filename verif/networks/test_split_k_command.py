@@ -23,9 +23,9 @@ def files(task: Task, tmp_path: Path) -> list[Any]:
     return [task.model, "--calibration", tmp_path / "cal.npy", *inputs]
 
 
-def ran(run: Run, files: list[Any], out: Path, *more: Any) -> Any:
+def ran(run: Run, files: list[Any], out: Path, *more: Any, engine: str = ENGINE) -> Any:
     """Run the model that `precision` has written; return the facts."""
-    block = ("-p", f"engine={ENGINE}", "-p", "row_factors=true", "--energy", "none")
+    block = ("-p", f"engine={engine}", "-p", "row_factors=true", "--energy", "none")
     model = out / "precision" / "digits" / "digits.onnx"
     found = run("run", model, *files[3:], *block, *more, "--json", "-o", out)
     assert found.code == 0, found.err
@@ -117,12 +117,23 @@ def test_refused(
 
 
 @pytest.mark.prove
-def test_both_jobs_on_the_simulated_block(run: Run, files: list[Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fast", "formats"),
+    [(False, "int4 x int4 + int8 x int8"), (True, "int4 x int4 + int8 x int4")],
+)
+def test_both_jobs_on_the_simulated_block(
+    run: Run, files: list[Any], tmp_path: Path, fast: bool, formats: str
+) -> None:
     """All of each, equal to golden's; cycles are those of the model, the existing C included."""
     out = tmp_path / "out"
-    found = run("precision", *files, *OPTIONS, "--split-k", "1/4", "--json", "-o", out)
+    options = (*OPTIONS, "-p", f"w4a8={str(fast).lower()}", "--split-k", "1/4", "--json")
+    found = run("precision", *files, *options, "-o", out)
     assert found.code == 0, found.err
-    facts = ran(run, files, out, "--simulate", "all", "--batch", 40)
+    chosen = check("precision", found.out)["chosen"]
+    assert chosen["formats"] == [formats] * 2
+    assert (chosen["bits"] == 4) == fast
+    engine = ENGINE.replace(")", ",w4a8=true)") if fast else ENGINE
+    facts = ran(run, files, out, "--simulate", "all", "--batch", 40, engine=engine)
     assert facts["simulation_equal"] is True
     for row in facts["layers"]:
         assert row["simulated_rows"] == row["rows"] == 80

@@ -198,6 +198,7 @@ FORMATS: list[dict[str, Any]] = [
 LONG_FORMATS: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_os(m=4,n=4)"},
     SMALL | FACTORS | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
+    SMALL | FACTORS | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32,w4a8=true)"},
     BLOCKS,
     SMALL
     | {

@@ -23,7 +23,8 @@ from carrysave.sim.cocotb.streams import (
 from carrysave.sim.parameters import bench_spec
 from carrysave.sim.tiling import Tiles, tile_beats
 from golden.engine import EngineSpec
-from golden.npe.lane import LaneSpec, lane_sums
+from golden.npe.lane import LaneSpec
+from golden.npe.lane_sums import lane_sums
 from golden.npe.npe import NpeSpec
 from golden.npe.npe import pack as pack_words
 from golden.pe.mac import MacSpec, mac

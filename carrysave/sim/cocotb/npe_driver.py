@@ -41,7 +41,7 @@ class NpeDriver(Bench):
         beats: list[tuple[int, ...]] = []
         for tile in tiles:
             words, _ = pack(self.spec, *tile[:2], *tile.pair)
-            values = self._beats(words.T, *tile.pair)
+            values = self._beats(words.T, tile.pair, 0)
             last = [0] * (len(values) - 1) + [1]
             formats = self._formats(tile.pair[0], len(values))
             scales = [] if tile.a_scales is None else [self._scales(tile, tile.a_scales.T)]
@@ -53,7 +53,7 @@ class NpeDriver(Bench):
         beats: list[tuple[int, ...]] = []
         for tile in tiles:
             _, words = pack(self.spec, *tile[:2], *tile.pair)
-            values = self._beats(words, tile.pair[1], tile.pair[0])
+            values = self._beats(words, tile.pair, 1)
             formats = self._formats(tile.pair[1], len(values))
             more = [] if tile.b_scales is None else [self._scales(tile, tile.b_scales)]
             if tile.b_zeros is not None:
@@ -65,7 +65,7 @@ class NpeDriver(Bench):
         """Start to send the words of a product, as they are."""
         last = np.zeros(len(job.a), dtype=int)
         last[np.cumsum(job.lengths) - 1] = 1
-        a, b = bits(job.a, self.spec.element.WORD), bits(job.b, self.spec.element.WORD)
+        a, b = bits(job.a, self.spec.element.word_width), bits(job.b, self.spec.element.word_width)
         self.a.send([(word, pair[0], end) for word, end in zip(a, last.tolist(), strict=True)])
         self.b.send([(word, pair[1]) for word in b])
 
@@ -86,13 +86,13 @@ class NpeDriver(Bench):
             unpack(overflow, one).reshape(-1) == 1,
         )
 
-    def _beats(self, words: np.ndarray, side: int, other: int) -> list[int]:
+    def _beats(self, words: np.ndarray, pair: tuple[int, int], side: int) -> list[int]:
         """Make beats of words, with random bits where no code is."""
         lane = self.spec.element
-        pitch, width = lane.pitch(side, other), lane.elements[side].width
-        used = sum((1 << width) - 1 << start for start in range(0, lane.WORD, pitch))
-        litter = self.rng.integers(0, 1 << lane.WORD, words.shape) & ~used
-        return bits(words | litter, lane.WORD)
+        pitch, width = lane.pitch(*pair), lane.elements[pair[side]].width
+        used = sum((1 << width) - 1 << start for start in range(0, lane.word_width, pitch))
+        litter = self.rng.integers(0, 1 << lane.word_width, words.shape) & ~used
+        return bits(words | litter, lane.word_width)
 
     def _formats(self, index: int, count: int) -> list[int]:
         """Make the formats of a tile's beats."""

@@ -49,7 +49,7 @@ class NpeMonitor(TileMonitor):
         """Compare a tile."""
         lane, pair = self.spec.element, (int(a[0][1], 2), int(b[0][1], 2))
         assert pair in lane.pairs, f"formats of tile {number} are {pair}, of {len(lane.names)}"
-        word, pitch = IntFormat(width=lane.WORD, signed=False), lane.pitch(*pair)
+        word, pitch = IntFormat(width=lane.word_width, signed=False), lane.pitch(*pair)
         left, right = (
             lane.unpack(unpack([beat[0] for beat in beats], word), index, pitch)
             for beats, index in zip((a, b), pair, strict=True)

@@ -29,7 +29,7 @@ class AWords(data.StructLayout):
         lane = spec.element
         scale = {} if spec.scale == "none" else {"scale": spec.m * SCALE}
         super().__init__({
-            "data": spec.m * lane.WORD,
+            "data": spec.m * lane.word_width,
             **scale,
             "format": lane.format_width,
             "last": 1,
@@ -46,7 +46,12 @@ class BWords(data.StructLayout):
         lane = spec.element
         scale = {} if spec.scale == "none" else {"scale": spec.n * SCALE}
         zero = {"zero": spec.n * SCALE} if spec.zeros else {}
-        super().__init__({"data": spec.n * lane.WORD, **scale, **zero, "format": lane.format_width})
+        super().__init__({
+            "data": spec.n * lane.word_width,
+            **scale,
+            **zero,
+            "format": lane.format_width,
+        })
 
 
 class CNumbers(data.StructLayout):
@@ -107,9 +112,9 @@ class EdgeDecoder(SharedModule):
         self.encode = element.encode_a if side == "a" else element.encode_b
         super().__init__({
             "en": In(1),
-            "i_data": In(element.spec.WORD + SIGNS * (zeros and side == "b")),
+            "i_data": In(element.spec.word_width + SIGNS * (zeros and side == "b")),
             "i_format": In(element.spec.format_width),
-            "i_mode": In(element.MODE),
+            "i_mode": In(element.mode_width),
             "i_valid": In(1),
             "i_clear": In(1),
             "o": Out(len(element.i_a if side == "a" else element.i_b)),

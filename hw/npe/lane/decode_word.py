@@ -8,11 +8,19 @@ from hw.npe.lane.decode_byte import ByteDecoder, Choices, any_of, constant, join
 from hw.npe.lane.decoded_operand import DecodedOperand, WideOperand
 from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
 
-__all__ = ["decode", "decode_wide"]
+__all__ = ["decode", "decode_doubled", "decode_wide"]
+
+_Second = tuple[Value, Value, Value]
+"""Sign and magnitude of a second code of 8 bits, and whether there is one."""
 
 
 def decode(
-    m: Module, layout: DecodedOperand, word: Value, index: Value, dual: Value
+    m: Module,
+    layout: DecodedOperand,
+    word: Value,
+    index: Value,
+    dual: Value,
+    second: _Second | None = None,
 ) -> tuple[Value, Value]:
     """Decode a word to an operand.
 
@@ -26,6 +34,7 @@ def decode(
     word : codes, the first lowest; signs behind them, where codes are differences.
     index : of the format.
     dual : the pair of formats has two codes per word.
+    second : a second code of 8 bits, of operands that can have one.
 
     Returns
     -------
@@ -41,7 +50,42 @@ def decode(
     m.d.comb += [magnitude.eq(Cat(bits)), invalid.eq(Cat(decoder.invalid).any())]
     nibbles = magnitude[:NIBBLE], magnitude[NIBBLE:]
     wide = ~Cat(is_format[name] for name in layout.exact).any() if layout.exact else None
-    return layout.pack(nibbles, signs, exponents, dual, wide), invalid
+    if second is None:
+        return layout.pack(nibbles, signs, exponents, dual, wide), invalid
+    sign, size, doubled = second
+    signs[1] = signs[1] | sign
+    # Its upper nibble is multiplied where the lower one of a single code is: for an upper nibble of
+    # b, the product of which then has the weight of a second product.
+    more = (
+        Mux(doubled, size[NIBBLE:], nibbles[0]),
+        Mux(doubled, size[:NIBBLE], nibbles[1]),
+        doubled,
+    )
+    return Cat(layout.pack(nibbles, signs, exponents, dual, wide), *more), invalid
+
+
+def decode_doubled(
+    m: Module, layout: DecodedOperand, word: Value, index: Value, mode: Value
+) -> tuple[Value, Value]:
+    """Decode a word of 16 bits, two slots of 8, to an operand, as :func:`decode`.
+
+    Parameters
+    ----------
+    m, layout, word, index : as for :func:`decode`.
+    mode : both formats have 4 bits; A has int8, and B int4.
+    """
+    dual, doubled = mode[0], mode[1]
+    of_a = bool(layout["doubled"].width)
+    short = dual if of_a else dual | doubled
+    byte = Signal(BYTE, name="byte")
+    nibbles = Cat(word[:NIBBLE], word[BYTE : BYTE + NIBBLE])
+    m.d.comb += byte.eq(Mux(short, nibbles, word[:BYTE]))
+    if not of_a:
+        return decode(m, layout, byte, index, short)
+    code = word[BYTE:]
+    sign, size = Signal(name="second_negative"), Signal(BYTE, name="second_magnitude")
+    m.d.comb += [sign.eq(code[-1] & doubled), size.eq((code ^ sign.replicate(BYTE)) + sign)]
+    return decode(m, layout, byte, index, short, (sign, size, doubled))
 
 
 def chosen_formats(m: Module, plan: LaneWidths, index: Value) -> dict[str, Value]:

@@ -33,6 +33,10 @@ class DecodedOperand(data.StructLayout):
     exponent, exponent1 : of the first and second code; bits of the weights that occur.
     dual : the word has two codes.
     wide : its format is not one of integers.
+    second_low, second_high : nibbles that the upper nibble of b is multiplied by, where words of
+        two codes can have bytes for one operand and nibbles for the other: those of the second
+        code, the upper one first, or `low` and `high`.
+    doubled : the word has two bytes, for two nibbles of b.
     """
 
     def __init__(
@@ -54,6 +58,9 @@ class DecodedOperand(data.StructLayout):
             "exponent1": len(plan.places(True)),
             "dual": int(has_kind and plan.needs_kind),
             "wide": int(0 < len(exact) < len(plan.formats)),
+            "second_low": NIBBLE * (has_kind and plan.doubled),
+            "second_high": NIBBLE * (has_kind and plan.doubled),
+            "doubled": int(has_kind and plan.doubled),
         })
 
     def exponent_of(self, operand: data.View, second: bool) -> list[Value]:

@@ -8,7 +8,8 @@ from amaranth.lib import data
 from hw.arith.bit_heap import BitHeap
 from hw.npe.lane.decode_word import decode_wide
 from hw.npe.lane.decoded_operand import WideOperand
-from hw.npe.lane.lane8 import PRODUCT, Lane8, Slot, hold, is_of
+from hw.npe.lane.lane8 import PRODUCT, Lane8, Slot
+from hw.npe.lane.logic import hold, is_of
 from hw.npe.lane.nibble_multiplier import blocks, multiply, numbers
 from hw.npe.lane.widths import BYTE, LaneWidths
 
@@ -31,8 +32,6 @@ class Lane16(Lane8):
 
     WORD: ClassVar[int] = 2 * BYTE
 
-    MODE: ClassVar[int] = 3
-
     a_layout: WideOperand
     b_layout: WideOperand
 
@@ -41,6 +40,11 @@ class Lane16(Lane8):
             raise ValueError("accumulation must be carry_save or resolved for words of 16 bits")
         plans = self.plan, LaneWidths(self.spec, 1)
         return WideOperand(plans, has_kind=True), WideOperand(plans, has_kind=False)
+
+    @property
+    def mode_width(self) -> int:
+        """Bits of a mode."""
+        return 3
 
     def mode(
         self, m: Module, a_format: Value, b_format: Value, taken: Value

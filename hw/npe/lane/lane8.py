@@ -1,6 +1,6 @@
 """Mixed-precision lane: significand products, shifted and accumulated exactly."""
 
-from itertools import zip_longest
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth import C, Cat, Module, Signal, Value
@@ -12,14 +12,15 @@ from hw.arith.adder import ADDER, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.arith.shifter import shift_left
-from hw.npe.lane.decode_word import decode
+from hw.npe.lane.decode_word import decode, decode_doubled
 from hw.npe.lane.decoded_operand import DecodedOperand
 from hw.npe.lane.gated_sum import GatedSum, Terms, exact
-from hw.npe.lane.nibble_multiplier import blocks, numbers
+from hw.npe.lane.logic import exponent_sum, hold, is_of
+from hw.npe.lane.nibble_multiplier import blocks, doubled_blocks, doubled_numbers, numbers
 from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
 from hw.pe.element import ACCUMULATOR_ARRIVAL, SumModule
 
-__all__ = ["PRODUCT", "Lane8", "Slot", "hold", "is_of"]
+__all__ = ["PRODUCT", "Lane8", "Slot"]
 
 # Arrival time of a product, and delay of a shifter level, in XOR gates.
 PRODUCT, _LEVEL = 12.0, 1.5
@@ -41,9 +42,10 @@ Slot = tuple[Value, Value, Value, list[int]]
 class Lane8(SumModule):
     """Multiply-accumulate of a word of codes in any pair of formats, inside an array.
 
-    A word has one code with a magnitude of up to 8 bits, or two of up to 4 bits. Blocks of 4 x 4
-    bits multiply magnitudes; products are shifted by the sum of exponents, and added or subtracted
-    by their signs. Unused blocks have zero inputs. Each operand carries a format tag, so sums of
+    A word has one code with a magnitude of up to 8 bits, two of up to 4 bits or, where the spec
+    says so, two of 8 bits of a by two of 4 bits of b. Blocks of 4 x 4 bits multiply magnitudes;
+    products are shifted by the sum of exponents, and added or subtracted by their signs. Unused
+    blocks have zero inputs. Each operand carries a format tag, so sums of
     different formats may follow each other.
 
     Members: see :class:`hw.pe.element.SumModule`; ``i_a``, ``i_b`` are the outputs of
@@ -66,9 +68,6 @@ class Lane8(SumModule):
     module = "lane"
 
     WORD: ClassVar[int] = BYTE
-
-    MODE: ClassVar[int] = 1
-    """Bits of a mode."""
 
     a_layout: Any
     b_layout: Any
@@ -119,6 +118,11 @@ class Lane8(SumModule):
         """Return whether words of these formats, by index, have two codes."""
         return is_of(self.spec, a_format, NIBBLE) & is_of(self.spec, b_format, NIBBLE)
 
+    @property
+    def mode_width(self) -> int:
+        """Bits of a mode."""
+        return 1 + self.plan.doubled
+
     def mode(
         self, m: Module, a_format: Value, b_format: Value, taken: Value
     ) -> tuple[Value, Value]:
@@ -130,7 +134,11 @@ class Lane8(SumModule):
         a_format, b_format : indices of formats, stable until the words are finished.
         taken : words enter the lane in this cycle.
         """
-        return self.dual(a_format, b_format), C(1, 1)
+        dual = self.dual(a_format, b_format)
+        if self.plan.doubled:
+            number = self.spec.index
+            dual = Cat(dual, (a_format == number("int8")) & (b_format == number("int4")))
+        return dual, C(1, 1)
 
     def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
         """Decode a word to ``i_a``, at the edge of an array; see :mod:`hw.npe.lane.decode_word`.
@@ -141,11 +149,15 @@ class Lane8(SumModule):
         -------
         ``i_a``, which is 0 for a word that adds nothing, and whether a code is NaN.
         """
-        return decode(m, self.a_layout, a, a_format, mode)
+        return self._decode(m, self.a_layout, a, a_format, mode)
 
     def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
         """Decode a word to ``i_b``, as :meth:`encode_a`."""
-        return decode(m, self.b_layout, b, b_format, mode)
+        return self._decode(m, self.b_layout, b, b_format, mode)
+
+    @property
+    def _decode(self) -> Callable[..., tuple[Value, Value]]:
+        return decode_doubled if self.plan.doubled else decode
 
     def _number(self, weight: int, products: BitHeap) -> CarrySave:
         return super()._number(weight, products) if self.gated is None else self.gated.layout
@@ -216,14 +228,21 @@ class Lane8(SumModule):
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
         """Multiply magnitudes, and add exponents."""
         plan, cuts = self.plan, self.cuts
-        dual = x.dual if plan.needs_kind else C(plan.dual, 1)
+        kinds = [x.dual if plan.needs_kind else C(plan.dual, 1)]
         signs, amounts = self._shifts(m, plan, x, y)
-        low, high = blocks(m, plan, (x.low, y.low), (x.high, y.high), dual)
+        if plan.doubled:
+            heaps = doubled_blocks(m, plan, x, y, x.dual)
+            kinds.append(x.doubled)
+        else:
+            heaps = [*blocks(m, plan, (x.low, y.low), (x.high, y.high), kinds[0])]
         if "rows" in cuts:
-            low, high = low.register(m, enable), high.register(m, enable)
-            (dual,) = hold(m, enable, "dual", [dual])
+            heaps = [heap.register(m, enable) for heap in heaps]
+            kinds = hold(m, enable, "dual", kinds)
             signs, amounts = (hold(m, enable, "rows", values) for values in (signs, amounts))
-        products = numbers(m, plan, low, high, dual, self.adder)
+        if plan.doubled:
+            products = doubled_numbers(m, plan, heaps, kinds[0], kinds[1], self.adder)
+        else:
+            products = numbers(m, plan, heaps[0], heaps[1], kinds[0], self.adder)
         return self._held_slots(m, enable, signs, amounts, products, self._widths_of(plan))
 
     def _widths_of(self, plan: LaneWidths) -> list[list[int]]:
@@ -237,7 +256,7 @@ class Lane8(SumModule):
         signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in range(1 + plan.dual)]
         layouts = x.shape(), y.shape()
         amounts: list[Value] = [
-            _sum(
+            exponent_sum(
                 m,
                 layouts[0].exponent_of(x, slot == 1),
                 layouts[1].exponent_of(y, slot == 1),
@@ -284,25 +303,3 @@ class Lane8(SumModule):
             whole = hold(m, enable, "term", whole)
         arrival = 0.0 if "term" in cuts else PRODUCT + levels * _LEVEL
         return list(Cat(whole)), whole[1], arrival
-
-
-def is_of(spec: LaneSpec, index: Value, container: int) -> Value:
-    """Return whether the format with this index has codes of this many bits."""
-    return Cat(
-        index == number for number in range(len(spec.names)) if spec.container(number) == container
-    ).any()
-
-
-def _sum(m: Module, x: list[Value], y: list[Value], width: int) -> Value:
-    """Add exponents."""
-    columns = [[a, b] for a, b in zip_longest(x, y, fillvalue=C(0, 1))][:width]
-    columns += [[C(0, 1)]] * (width - len(columns))
-    return resolve(m, columns, "ripple") if columns else C(0, 0)
-
-
-def hold(m: Module, enable: Value, name: str, values: list[Value]) -> list[Value]:
-    """Put values in registers."""
-    held = [Signal(len(value), name=f"{name}_held", reset_less=True) for value in values]
-    with m.If(enable):
-        m.d.sync += [register.eq(value) for register, value in zip(held, values, strict=True)]
-    return list(held)

@@ -26,8 +26,8 @@ class LaneWords(data.StructLayout):
 
     def __init__(self, spec: LaneSpec):
         super().__init__({
-            "a": spec.WORD,
-            "b": spec.WORD,
+            "a": spec.word_width,
+            "b": spec.word_width,
             "a_format": spec.format_width,
             "b_format": spec.format_width,
             "last": 1,

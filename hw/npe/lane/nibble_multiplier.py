@@ -1,6 +1,7 @@
 """Products of magnitudes from 4 x 4-bit blocks: one product, or two."""
 
 from amaranth import C, Module, Signal, Value
+from amaranth.lib import data
 
 from golden.formats.integer import IntFormat
 from hw.arith.adder import resolve
@@ -8,7 +9,7 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
 from hw.npe.lane.widths import NIBBLE, LaneWidths
 
-__all__ = ["blocks", "multiply", "numbers"]
+__all__ = ["blocks", "doubled_blocks", "doubled_numbers", "multiply", "numbers"]
 
 # Arrival time of the product of two nibbles, in XOR gates.
 _BLOCK = 7.0
@@ -79,6 +80,60 @@ def numbers(
     ]
     low.add_term(list(upper), 2 * NIBBLE, signed=False, arrival=_BLOCK)
     return [_resolve(m, low, adder), apart]
+
+
+def doubled_blocks(
+    m: Module, plan: LaneWidths, x: data.View, y: data.View, dual: Value
+) -> list[BitHeap]:
+    """Multiply nibbles, where words of two codes can have bytes of a and nibbles of b.
+
+    Four blocks are a product of bytes, two of nibbles, or two of a byte by a nibble.
+
+    Parameters
+    ----------
+    m, plan, dual : as for :func:`blocks`.
+    x, y : decoded operands.
+
+    Returns
+    -------
+    Heap of all products with the lower nibble of b, and those of its upper nibble with
+    ``second_low`` and with ``second_high`` of a.
+    """
+    main, across, both = BitHeap(plan.product_width), BitHeap(2 * NIBBLE), BitHeap(2 * NIBBLE)
+    multiply(m, main, x.low, y.low, 0)
+    for heap, one, other, weight in (
+        (main, x.high, y.low, NIBBLE),
+        (across, y.high, x.second_low, 0),
+    ):
+        still = Signal(NIBBLE, name="isolated")
+        m.d.comb += still.eq(one & (~dual).replicate(NIBBLE))
+        multiply(m, heap, still, other, weight)
+    multiply(m, both, x.second_high, y.high, 0)
+    return [main, across, both]
+
+
+def doubled_numbers(
+    m: Module, plan: LaneWidths, heaps: list[BitHeap], dual: Value, doubled: Value, adder: str
+) -> list[Value]:
+    """Add the heaps of :func:`doubled_blocks`.
+
+    Returns
+    -------
+    The product of the first codes, and of the second ones, 0 if a word has none.
+    """
+    main, *others = heaps
+    across, both = (_resolve(m, heap, adder) for heap in others)
+    second = BitHeap(plan.widths(True)[0])
+    for heap, value, chosen, weight in (
+        (main, across, ~(dual | doubled), NIBBLE),
+        (main, both, ~(dual | doubled), 2 * NIBBLE),
+        (second, both, dual | doubled, 0),
+        (second, across, doubled, NIBBLE),
+    ):
+        part = Signal(2 * NIBBLE, name="part")
+        m.d.comb += part.eq(value & chosen.replicate(2 * NIBBLE))
+        heap.add_term(list(part), weight, signed=False, arrival=_BLOCK)
+    return [_resolve(m, main, adder), _resolve(m, second, adder)]
 
 
 def multiply(m: Module, heap: BitHeap, x: Value, y: Value, weight: int) -> None:

@@ -76,6 +76,8 @@ class LaneWidths:
         """Some pair of formats has two codes per word, or half word."""
         self.crossed = any(spec.cycles(*pair) > 1 for pair in spec.pairs)
         """Halves of equal weight and of different weight are multiplied in alternate cycles."""
+        self.doubled = any(spec.doubled(*pair) for pair in spec.pairs)
+        """Some pair of formats has two codes per word though those of A have two nibbles."""
 
     @property
     def signs(self) -> int:
@@ -138,6 +140,12 @@ class LaneWidths:
             met.add((x + y, (p * q).bit_length()))
             if self.crossed and (one in self.wide or other in self.wide) and p * q >> BYTE:
                 met.add((x + y + BYTE, (p * q >> BYTE).bit_length()))
+        if second:
+            met |= {
+                (0, (_greatest(self.formats[a]) * _greatest(self.formats[b])).bit_length())
+                for a, b in self.spec.pairs
+                if self.spec.doubled(a, b)
+            }
         levels = max((e for e, _ in met), default=0).bit_length()
         return [
             max(((e & (1 << level) - 1) + length for e, length in met), default=0)

@@ -29,8 +29,8 @@ def cut(spec: NpeSpec, a: np.ndarray, b: np.ndarray, pair: tuple[int, int]) -> T
         m=spec.m,
         n=spec.n,
         k_max=lane.k_max_words(*pair),
-        a_width=lane.WORD,
-        b_width=lane.WORD,
+        a_width=lane.word_width,
+        b_width=lane.word_width,
         a_signed=False,
         b_signed=False,
     )

@@ -44,12 +44,12 @@ def ends(lengths: np.ndarray) -> np.ndarray:
 def draw(rng: np.random.Generator, lengths: np.ndarray, seed: int) -> Beats:
     """Draw words and formats for runs of these lengths; some words are extreme."""
     total = lengths.sum()
-    words = rng.integers(0, 1 << SPEC.WORD, (2, total))
+    words = rng.integers(0, 1 << SPEC.word_width, (2, total))
     edge = rng.random(words.shape) < 0.2
     # Extreme in each 8 bits; as a whole if there are 16.
     extremes = np.array([0, 1, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF, 0x88, 0x77])
     words[edge] = rng.choice(extremes, edge.sum())
-    if SPEC.WORD == 16:
+    if SPEC.word_width == 16:
         words[edge] |= rng.choice([0, 0x7F, 0x80, 0xFF], edge.sum()) << 8
     pairs = rng.integers(0, len(SPEC.names), (2, len(lengths)))
     a, b = np.repeat(pairs, lengths, axis=1)
@@ -84,7 +84,7 @@ def pairs(rng: np.random.Generator, pair: tuple[int, int], count: int) -> Beats:
 
     So 65,536 of them have every code on both sides.
     """
-    a, b = (rng.permutation(1 << SPEC.WORD)[:count] for _ in pair)
+    a, b = (rng.permutation(1 << SPEC.word_width)[:count] for _ in pair)
     return make([a, b], pair, ends_at(rng, count), 11)
 
 

@@ -29,6 +29,9 @@ SPECS = {
     "sl8": CoprocessorSpec(
         engine=NpeSpec(m=2, n=3, formats="int8,int4,posit4e1,e3m2,e4m3"), requantise=False, **SMALL
     ),
+    "int8 by int4 at two codes a word": CoprocessorSpec(
+        engine=NpeSpec(m=2, n=2, formats="int8,int4", w4a8=True), requantise=False, **SMALL
+    ),
     "sl16, one word many codes": CoprocessorSpec(
         engine=NpeSpec(m=3, n=2, lane="sl16", formats="int4,posit8e0,int16"),
         requantise=False,
