@@ -12,11 +12,21 @@ from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.evaluate import evaluate
 from carrysave.compiler.lowered.heads import HOST, ONE_PASS, ROWS
 from carrysave.compiler.passes.pipeline import lower
+from carrysave.compiler.program.cost import moved_bytes
 from carrysave.compiler.program.head_ways import AUTO, HeadWays, sentences
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.machine import Machine
 from verif.networks.attending import ROWS as LENGTH
 from verif.networks.attending import Coded, grouped, projected
-from verif.networks.attention_ways import by_program, by_run, error, inputs, parameters, target
+from verif.networks.attention_ways import (
+    by_program,
+    by_run,
+    error,
+    inputs,
+    parameters,
+    program,
+    target,
+)
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -108,6 +118,26 @@ def test_hidden_keys_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate(network, {"x": inputs(coded)}, machine.keep)
     shapes = machine.layers["a"].shapes[:12:3]
     assert shapes == [(32, 4, 32), (32, 4, 64), (32, 4, 96), (4, 4, 100)]
+
+
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_scores_are_on_chip(causal: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of some rows at a time, where they have room: run and programs make the same bits."""
+    monkeypatch.setattr("verif.networks.attending.ROWS", 40)
+    on = target(scratch="4096")
+    coded = Coded().add("Attention", q_num_heads=2, kv_num_heads=2, is_causal=causal)
+    np.testing.assert_array_equal(by_program(coded, on, way), by_run(coded, on, way))
+    moved = [
+        sum(
+            moved_bytes(job, one)
+            for step in program(coded, one, way).steps
+            if isinstance(step, Start)
+            for job in step.jobs
+        )
+        for one in (on, ON)
+    ]
+    assert moved[0] < 0.6 * moved[1]
 
 
 def _chosen(coded: Coded, way: str, **given: Any) -> HeadWays:
