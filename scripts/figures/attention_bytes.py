@@ -53,8 +53,9 @@ def model(keys: int) -> onnx.ModelProto:
     for name in "qkv":
         given = [f"{name}c", "step", "zero"]
         nodes.append(helper.make_node("DequantizeLinear", given, [name]))
-    heads = {"q_num_heads": 1, "kv_num_heads": 1}
-    nodes.append(helper.make_node("Attention", ["q", "k", "v"], ["y"], "a", **heads))
+    nodes.append(
+        helper.make_node("Attention", ["q", "k", "v"], ["y"], "a", q_num_heads=1, kv_num_heads=1)
+    )
     inputs = [helper.make_tensor_value_info(f"{one}c", TensorProto.INT8, shape) for one in "qkv"]
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)]
     graph = helper.make_graph(nodes, "head", inputs, outputs, constants)
