@@ -109,6 +109,26 @@ def test_one_pass_is_nearer_than_whole_rows(
     assert errors[0] < errors[1]
 
 
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+@pytest.mark.parametrize("code", [-128, 127])
+def test_alike_values_are_results(code: int, way: str) -> None:
+    """Sums of the greatest codes have room."""
+    coded = MODELS["int8"][0]()
+    x = np.full(coded.shape, code, np.int8)
+    np.testing.assert_allclose(by_run(coded, ON, way, x), (code - 9) * 0.01, atol=0.006)
+
+
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+def test_first_keys_are_left_out(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a window, for the last rows."""
+    monkeypatch.setattr("verif.networks.attending.ROWS", 70)
+    coded = grouped(local_window_size=9)
+    seen = np.tri(70, dtype=bool) & ~np.tri(70, k=-9, dtype=bool)
+    outputs = by_run(coded, ON, way)
+    assert error(coded, outputs, seen=seen) < 0.03
+    np.testing.assert_array_equal(by_program(coded, ON, way), outputs)
+
+
 def test_hidden_keys_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of causal rows 32 are computed at a time: the first ones need as many keys."""
     monkeypatch.setattr("verif.networks.attending.ROWS", 100)
