@@ -152,7 +152,7 @@ def test_octaves_are_in_the_words_of_a_program() -> None:
     other = replace(job, a=job.a + 64, a_scales=job.a_scales + 65)
     assert len(appended((JobGroup(job=job),), JobGroup(job=other))) == 2
     with pytest.raises(ValueError, match="must be without a_scales, ldsa, ldsb"):
-        group_words(JobGroup(job=replace(job, ldsb=4)))
+        group_words(JobGroup(job=replace(job, ldsb=4, a_format=1)))
 
 
 def test_products_of_shares_are_refused_by_name() -> None:
