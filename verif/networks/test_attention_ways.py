@@ -144,7 +144,7 @@ def test_hidden_keys_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("causal", [0, 1])
 def test_scores_are_on_chip(causal: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of some rows at a time, where they have room: run and programs make the same bits."""
-    monkeypatch.setattr("verif.networks.attending.ROWS", 40)
+    monkeypatch.setattr("verif.networks.attending.ROWS", 60)
     on = target(scratch="4096")
     coded = Coded().add("Attention", q_num_heads=2, kv_num_heads=2, is_causal=causal)
     np.testing.assert_array_equal(by_program(coded, on, way), by_run(coded, on, way))
