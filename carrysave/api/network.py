@@ -164,8 +164,7 @@ def run(
     x : inputs, of the model's type: an array; arrays by name; or a file, .npy or .npz. The first
         axis is the sample, or that of ``batch_axis``.
     design : a co-processor; None: ``Design("coprocessor")``, or that of the board.
-    options : see :class:`RunOptions`; its fields may be given by name instead, such as
-        ``simulate="none"``.
+    options : see :class:`RunOptions`; its fields may be given by name: ``simulate="none"``.
     folder : each simulation gets a folder of its own in ``folder/runs``; reports of `build` are in
         ``folder/boards``.
     progress : say on stderr what is done.

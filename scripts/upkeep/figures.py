@@ -64,6 +64,7 @@ TABLES = (
         line="bench_groups.py --docs",
         noise=(_CYCLES, ("of dense / groups", _RATIO)),
     ),
+    Table(names=("attention_bytes",), line="attention_bytes.py --docs"),
     Table(
         names=("schedule",),
         line="bench_schedule.py --docs",

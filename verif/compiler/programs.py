@@ -68,6 +68,11 @@ DESIGNS: Mapping[str, Mapping[str, str]] = {
         "operations=add,exps,divide)",
         "code_bytes": "2", "shares": "true", "transpose": "true",
     },
+    "one pass on chip": {
+        "vector": "vector_unit(width=16,scale_width=8,out_width=16,signed=true,lanes=4,length=64,"
+        "operations=add,exps,divide)",
+        "code_bytes": "2", "shares": "true", "transpose": "true", "scratch": "4096",
+    },
     "decoder": {
         "vector": f"vector_unit({_UNIT})", "requantise": "false", "accumulate": "false",
     },
@@ -151,6 +156,11 @@ def _decoder(folder: Path, form: str, *, position: bool) -> tuple[Program, Runs]
     return program, [({}, {TOKEN: token, **(at if position else {})}) for token, at in tokens]
 
 
+def _attention(on: str, folder: Path) -> tuple[Program, Runs]:
+    """Compile attention between products."""
+    return _network(projected(1)[0], on=on)
+
+
 def _digits(folder: Path, on: str) -> tuple[Program, Runs]:
     """Compile a trained network; take a picture."""
     task = MODELS["digits_conv"](folder)
@@ -190,9 +200,10 @@ PROGRAMS: Mapping[str, Case] = {
     "encoder on chip": Case(
         None, lambda folder: (small(folder / "model", 4, scratch="4096"), [({}, {})])
     ),
-    "attention in one pass": Case(
-        "one pass", lambda folder: _network(projected(1)[0], on="one pass")
-    ),
+    **{
+        f"attention in {name}": Case(name, partial(_attention, name))
+        for name in ("one pass", "one pass on chip")
+    },
     "decoder": Case("decoder", partial(_decoder, form="attention", position=True)),
     "recurrent decoder": Case("decoder", partial(_decoder, form="recurrent", position=False)),
     "digits_conv": Case("plain", partial(_digits, on="plain")),

@@ -47,11 +47,13 @@ def inputs(coded: Coded) -> np.ndarray:
     return draw(np.random.default_rng(3), coded.shape, coded.kind)
 
 
-def by_run(coded: Coded, on: Target, way: str) -> np.ndarray:
-    """Return the outputs of a model as ``run`` computes it."""
+def by_run(coded: Coded, on: Target, way: str, x: np.ndarray | None = None) -> np.ndarray:
+    """Return the outputs of a model as ``run`` computes it; of those inputs, if none are given."""
     network = lower(Graph(coded.model()), on, attention=HeadWays(on, way))
     machine = Machine(on, True, "none", remember=False)
-    made: np.ndarray = evaluate(network, {"x": inputs(coded)}, machine.keep)["y"]
+    made: np.ndarray = evaluate(network, {"x": inputs(coded) if x is None else x}, machine.keep)[
+        "y"
+    ]
     return made
 
 

@@ -17,6 +17,7 @@ from verif.networks.test_attention import CAUSAL, check
         ({}, {}),
         ({"local_window_size": 2}, {"seen": CAUSAL & ~np.tri(ROWS, k=-2, dtype=bool)}),
         ({"softcap": 0.5, "scale": 0.7}, {"cap": 0.5, "scale": 0.7}),
+        ({"scale": 0.002}, {"scale": 0.002}),
         ({"scale": 0.0, "smooth_softmax": -1, "rotary_interleaved": 1}, {}),
     ],
 )

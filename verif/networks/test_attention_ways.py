@@ -10,13 +10,23 @@ import pytest
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.lowered.evaluate import evaluate
-from carrysave.compiler.lowered.heads import HOST, ONE_PASS, ROWS
+from carrysave.compiler.lowered.heads import ONE_PASS, ROWS
 from carrysave.compiler.passes.pipeline import lower
-from carrysave.compiler.program.head_ways import AUTO, HeadWays, sentences
+from carrysave.compiler.program.cost import moved_bytes
+from carrysave.compiler.program.head_ways import HeadWays
+from carrysave.compiler.program.steps import Start
 from carrysave.compiler.run.machine import Machine
 from verif.networks.attending import ROWS as LENGTH
 from verif.networks.attending import Coded, grouped, projected
-from verif.networks.attention_ways import by_program, by_run, error, inputs, parameters, target
+from verif.networks.attention_ways import (
+    by_program,
+    by_run,
+    error,
+    inputs,
+    parameters,
+    program,
+    target,
+)
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -99,6 +109,26 @@ def test_one_pass_is_nearer_than_whole_rows(
     assert errors[0] < errors[1]
 
 
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+@pytest.mark.parametrize("code", [-128, 127])
+def test_alike_values_are_results(code: int, way: str) -> None:
+    """Sums of the greatest codes have room."""
+    coded = MODELS["int8"][0]()
+    x = np.full(coded.shape, code, np.int8)
+    np.testing.assert_allclose(by_run(coded, ON, way, x), (code - 9) * 0.01, atol=0.006)
+
+
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+def test_first_keys_are_left_out(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a window, for the last rows."""
+    monkeypatch.setattr("verif.networks.attending.ROWS", 70)
+    coded = grouped(local_window_size=9)
+    seen = np.tri(70, dtype=bool) & ~np.tri(70, k=-9, dtype=bool)
+    outputs = by_run(coded, ON, way)
+    assert error(coded, outputs, seen=seen) < 0.03
+    np.testing.assert_array_equal(by_program(coded, ON, way), outputs)
+
+
 def test_hidden_keys_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of causal rows 32 are computed at a time: the first ones need as many keys."""
     monkeypatch.setattr("verif.networks.attending.ROWS", 100)
@@ -110,78 +140,24 @@ def test_hidden_keys_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shapes == [(32, 4, 32), (32, 4, 64), (32, 4, 96), (4, 4, 100)]
 
 
-def _chosen(coded: Coded, way: str, **given: Any) -> HeadWays:
-    on = target(**given)
-    ways = HeadWays(on, way)
-    lower(Graph(coded.model()), on, attention=ways)
-    return ways
-
-
-def test_fewer_cycles_are_chosen() -> None:
-    """Where the co-processor has shares; else the rest of attention is in floats, as before."""
-    coded = MODELS["int8"][0]()
-    (one,) = _chosen(coded, AUTO).facts()
-    assert one["way"] == min(one["cycles"], key=one["cycles"].get)
-    (text,) = sentences([one])
-    assert text.startswith(f"attention 'a': {one['way']}; one-pass takes ")
-    alone = {"operations": "add,exps,divide"}
-    (one,) = _chosen(coded, AUTO, unit=alone).facts()
-    assert one["way"] == ONE_PASS
-    assert "softmax and scale" in one["reasons"][ROWS]
-    (one,) = _chosen(coded, AUTO, shares="false").facts()
-    assert (one["way"], one["cycles"]) == (HOST, {})
-    assert not [*sentences([one])]
-    (one,) = _chosen(coded, HOST).facts()
-    assert one["way"] == HOST
-
-
-REFUSED: dict[str, tuple[str, dict[str, Any], Callable[[], Coded]]] = {
-    "softcap must be 0, not 50": (
-        ONE_PASS,
-        {},
-        lambda: Coded().add("Attention", q_num_heads=2, kv_num_heads=2, softcap=50.0),
-    ),
-    "the co-processor must have exps and divide": (
-        ONE_PASS,
-        {"unit": {"operations": "softmax,add,scale"}, "shares": "false"},
-        MODELS["int8"][0],
-    ),
-    "a mask takes add": (
-        ONE_PASS,
-        {"unit": {"operations": "exps,divide"}},
-        MODELS["causal"][0],
-    ),
-    "the vector unit must be signed": (
-        ROWS,
-        {"unit": {"signed": "false"}, "shares": "false"},
-        MODELS["int8"][0],
-    ),
-    "must have a vector unit": (
-        ROWS,
-        {"vector": "none", "shares": "false"},
-        MODELS["int8"][0],
-    ),
-    "zero points of keys must bring scores by 64 at most": (
-        ONE_PASS,
-        {},
-        lambda: Coded().add("Attention", q_num_heads=2, kv_num_heads=2, scale=100.0),
-    ),
-    "LONG_ROW": (
-        ROWS,
-        {"unit": {"length": "4", "block": "4"}},
-        MODELS["int8"][0],
-    ),
-}
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_cannot_be_is_refused_by_name(text: str) -> None:
-    """If it is asked for; else the host has it, as before."""
-    way, given, make = REFUSED[text]
-    with pytest.raises(ValueError, match=f"'a': attention cannot be {way}.*{text}"):
-        _chosen(make(), way, **given)
-    (one,) = _chosen(make(), AUTO, **given).facts()
-    assert one["way"] != way
+@pytest.mark.parametrize("way", [ONE_PASS, ROWS])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_scores_are_on_chip(causal: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of some rows at a time, where they have room: run and programs make the same bits."""
+    monkeypatch.setattr("verif.networks.attending.ROWS", 60)
+    on = target(scratch="4096")
+    coded = Coded().add("Attention", q_num_heads=2, kv_num_heads=2, is_causal=causal)
+    np.testing.assert_array_equal(by_program(coded, on, way), by_run(coded, on, way))
+    moved = [
+        sum(
+            moved_bytes(job, one)
+            for step in program(coded, one, way).steps
+            if isinstance(step, Start)
+            for job in step.jobs
+        )
+        for one in (on, ON)
+    ]
+    assert moved[0] < 0.6 * moved[1]
 
 
 def test_command(run: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from carrysave.compiler.program.cost import moved_bytes
-from carrysave.compiler.program.groups import ADDRESSES, JobGroup
+from carrysave.compiler.program.groups import JobGroup, addresses_of
 from carrysave.compiler.program.map_copies import Copies, copies_before
 from carrysave.compiler.program.on_chip import ALIGN
 from carrysave.compiler.program.pool import Room
@@ -107,7 +107,7 @@ def choices_of(
 
 
 def _choice(near: frozenset[int], group: JobGroup, job: Job, target: Target) -> Choice:
-    addresses = {name: getattr(group.job, name) for name in ADDRESSES}
+    addresses = {name: getattr(group.job, name) for name in addresses_of(group.job)}
     return Choice(
         near=near,
         group=replace(group, job=replace(job, **addresses)),
@@ -171,13 +171,16 @@ def _best(some: Sequence[Choice]) -> list[Choice]:
 def _reads(group: JobGroup, room: Room, target: Target) -> bool:
     """Return whether jobs read or write a room."""
     here = matrices(target.spec, golden_job(group.job, target.spec))
-    return any(room.has(getattr(group.job, name)) for name in set(here).intersection(ADDRESSES))
+    return any(
+        room.has(getattr(group.job, name))
+        for name in set(here).intersection(addresses_of(group.job))
+    )
 
 
 def _with_rooms(group: JobGroup, rooms: Mapping[int, tuple[Room, int]]) -> JobGroup:
     """Return jobs whose matrices in some rooms are on chip."""
     places = {}
-    for name in ADDRESSES:
+    for name in addresses_of(group.job):
         address = getattr(group.job, name)
         for room, at in rooms.values():
             if address is not None and room.has(address):

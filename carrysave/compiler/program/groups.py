@@ -6,10 +6,16 @@ from typing import Any
 
 from carrysave.driver.job import Job
 
-__all__ = ["ADDRESSES", "JobGroup", "appended"]
+__all__ = ["ADDRESSES", "JobGroup", "addresses_of", "appended"]
 
 ADDRESSES = ("a", "b", "c", "bias", "records")
 """Fields of a job that differ."""
+
+
+def addresses_of(job: Job) -> tuple[str, ...]:
+    """Return the fields of a job that are addresses; of octaves, too, which are in rows of A."""
+    octaves = job.vector is None and job.window is None and job.ldsa > 0
+    return (*ADDRESSES, "a_scales") if octaves else ADDRESSES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +44,7 @@ class JobGroup:
             for name in ADDRESSES
             if getattr(self.job, name) is not None
         }
-        if self.job.ldsa:
+        if "a_scales" in addresses_of(self.job):
             # They are in the rows of A.
             moved["a_scales"] = self.job.a_scales + number * self.a
         return replace(self.job, **moved)

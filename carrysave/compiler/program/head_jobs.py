@@ -18,6 +18,9 @@ __all__ = ["HeadRooms", "add_head", "context_of", "rooms_of"]
 
 _ROWS = 32
 """Rows at a time, at least, where a mask hides all keys of some from others."""
+_ROOM, _MOVED = 4, 6
+"""Bytes of a score and a share, with its part of an exponent; those that jobs read and write of
+them in memory."""
 _FAR = 0.5
 """Share of the range of scores that zero points of keys may take."""
 
@@ -93,7 +96,7 @@ def add_head(image: Image, heads: Heads, at: HeadRooms, mask: np.ndarray | None)
         operator=heads.operator,
     )
     added = None if mask is None else Added(numbers=mask, scale_width=unit.scale_width)
-    attend(image, name, head, _rows_at_a_time(target, mask), added, heads.way)
+    attend(image, name, head, _rows_at_a_time(target, at, mask), added, heads.way)
 
 
 def _check(heads: Heads, target: Target, unit: VectorUnitSpec) -> None:
@@ -120,14 +123,21 @@ def _unit(target: Target) -> VectorUnitSpec:
     return target.spec.vector
 
 
-def _rows_at_a_time(target: Target, mask: np.ndarray | None) -> int | None:
-    """Return the rows of a head that are computed together; None: all."""
-    if mask is None:
-        return None
-    tile = target.info.stores.tile_m
-    most, seen = -(-_ROWS // tile) * tile, mask > -np.inf
-    apart = any(not seen[at : at + most].any(axis=0).all() for at in range(0, len(mask), most))
-    return most if apart else None
+def _rows_at_a_time(target: Target, at: HeadRooms, mask: np.ndarray | None) -> int | None:
+    """Return the rows of a head that are computed together; None: all.
+
+    On chip, where there is room for scores, shares and sums of some, if these are enough that keys
+    and values, which each part reads again, are fewer bytes than scores and shares would be.
+    """
+    tile, rows, keys = target.info.stores.tile_m, at.queries.rows, at.keys.columns
+    wide = at.queries.columns + at.values.columns
+    most = target.spec.scratch // (_ROOM * keys + 2 * wide) // tile * tile
+    most = most if _MOVED * most > wide else rows
+    if mask is not None:
+        some, seen = -(-_ROWS // tile) * tile, mask > -np.inf
+        apart = (not seen[at : at + some].any(axis=0).all() for at in range(0, len(mask), some))
+        most = min(most, some) if any(apart) else most
+    return most if most < rows else None
 
 
 def _aligned(image: Image, name: str, rows: int, columns: int, bits: int) -> Buffer:

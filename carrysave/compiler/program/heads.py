@@ -108,7 +108,7 @@ def attend(
             " the co-processor must have shares"
         )
     count = min(most or head.queries.rows, head.queries.rows)
-    scores = _room(image, "scores", count, keys, _size(unit))
+    scores = _room(image, f"{node}scores", count, keys, _size(unit))
     size = head.queries.rows, keys
     behind = _divided if way == ONE_PASS else _scaled_rows
     for here, low, codes in chunks(size, count, mask, unit):
@@ -138,12 +138,12 @@ def _divided(image: Image, node: str, head: Head, scores: Buffer, part: _Part) -
     target, unit = image.target, unit_of(image.target, node)
     count, keys = scores.rows, scores.columns
     columns = share_columns(unit, "exps", head.keys.columns)
-    room = _room(image, "shares", part.most, columns, 8)
+    room = _room(image, f"{node}shares", part.most, columns, 8)
     share = room.part((0, count), (0, share_columns(unit, "exps", keys)))
     _start(image, node, head, "exps", rows(target, "exps", scores, share))
     codes, octaves = share_parts(share, keys, target)
     wide = sum(one.columns for one in head.parts)
-    sums = _room(image, "sums", part.most, wide, _size(unit)).part((0, count))
+    sums = _room(image, f"{node}sums", part.most, wide, _size(unit)).part((0, count))
     start = 0
     for values in head.parts:
         c = sums.part(None, (start, start + values.columns))
@@ -160,12 +160,12 @@ def _scaled_rows(image: Image, node: str, head: Head, scores: Buffer, part: _Par
     """Add what is behind scores of whole rows: a softmax, sums, and each row's power of two."""
     target, unit = image.target, _unit(image, node)
     count, keys = scores.rows, scores.columns
-    room = _room(image, "shares", part.most, head.keys.columns + 1, 8)
+    room = _room(image, f"{node}shares", part.most, head.keys.columns + 1, 8)
     share = room.part((0, count), (0, keys + 1))
     _start(image, node, head, "softmax", rows(target, "softmax", scores, share))
     wide, high = head.values.columns, (1 << unit.width - 1) - 1
     less = _less(unit, keys)
-    sums = _room(image, "sums", part.most, wide, _size(unit)).part((0, count))
+    sums = _room(image, f"{node}sums", part.most, wide, _size(unit)).part((0, count))
     codes, how = share.part(None, (0, keys)), scaled(2.0**-less, high)
     _start(
         image,
@@ -199,6 +199,5 @@ def _size(unit: VectorUnitSpec) -> int:
 
 
 def _room(image: Image, name: str, count: int, columns: int, bits: int) -> Buffer:
-    """Make room, which all chunks and heads of one size have."""
-    name = f"{name}.{count}x{columns}"
-    return image.buffers.get(name) or image.reserve(name, count, columns, bits)
+    """Make room for a while, which all chunks and heads of a node have."""
+    return image.buffers.get(name) or image.reserve(name, count, columns, bits, lasting=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.program.floats import Floats, SectionStep
-from carrysave.compiler.program.groups import ADDRESSES
+from carrysave.compiler.program.groups import addresses_of
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.map_copies import copied_before
 from carrysave.compiler.program.pool import Room
@@ -185,7 +185,7 @@ def _moved(image: Image, step: Start, here: list[Placed]) -> Start:
     for group in step.groups:
         places: dict[str, Any] = {}
         read = matrices(image.target.spec, golden_job(group.job, image.target.spec))
-        for name in set(read).intersection(ADDRESSES):
+        for name in set(read).intersection(addresses_of(group.job)):
             address = getattr(group.job, name)
             near = [at for one in here if (at := one.address(address)) is not None]
             if near:

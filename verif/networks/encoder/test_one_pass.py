@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.program.assemble import assembled
-from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.head_masks import Mask
 from carrysave.compiler.program.heads import Head, attend
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import scaled
 from carrysave.compiler.program.one_pass import ONE
-from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.share_jobs import share_product
 from carrysave.compiler.program.steps import Start
 from carrysave.compiler.program.words import group_of, group_words
@@ -33,12 +31,6 @@ QUERIES, WIDTH = 9, 12
 def target_of(block: int, unit: str = UNIT, *, shares: bool = False) -> Target:
     engine = {"m": "4", "n": "4", "code_bytes": "2", "shares": str(shares).lower()}
     return Target(Design.parse("coprocessor", engine | {"vector": unit.format(block=block)}))
-
-
-def room(program: Program, name: str) -> Buffer:
-    """Return the room of a head's jobs of a name, which has its size behind it."""
-    (one,) = (one for key, one in program.buffers.items() if key.startswith(f"{name}."))
-    return one
 
 
 def head_of(
@@ -67,8 +59,8 @@ def test_one_pass_is_near_attention(keys: int) -> None:
     program = assembled(image, [image.steps])
     memory = program.memory.copy()
     by_golden(program, memory)(program.sections[0])
-    scores = room(program, "scores").read(memory)
-    shares = room(program, "shares").read(memory)
+    scores = program.buffers["0.scores"].read(memory)
+    shares = program.buffers["0.shares"].read(memory)
     unit = image.target.spec.vector
     assert isinstance(unit, VectorUnitSpec)
     codes, exponents = exps(unit, scores)
@@ -94,7 +86,7 @@ def test_one_pass_of_several_blocks_is_near_attention(keys: int, most: int | Non
     by_golden(program, memory)(program.sections[0])
     count = most or QUERIES
     last = slice((QUERIES - 1) // count * count, QUERIES)
-    scores = room(program, "scores").read(memory)[: len(range(QUERIES)[last])]
+    scores = program.buffers["0.scores"].read(memory)[: len(range(QUERIES)[last])]
     weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / 2.0**8)
     right = weights / weights.sum(axis=1, keepdims=True) @ v
     made = program.buffers["context"].read(memory)
@@ -160,7 +152,7 @@ def test_octaves_are_in_the_words_of_a_program() -> None:
     other = replace(job, a=job.a + 64, a_scales=job.a_scales + 65)
     assert len(appended((JobGroup(job=job),), JobGroup(job=other))) == 2
     with pytest.raises(ValueError, match="must be without a_scales, ldsa, ldsb"):
-        group_words(JobGroup(job=replace(job, ldsb=4)))
+        group_words(JobGroup(job=replace(job, ldsb=4, a_format=1)))
 
 
 def test_products_of_shares_are_refused_by_name() -> None:
