@@ -137,7 +137,7 @@ def group_blocks(
             raise ValueError(f"blocks must fit into the stores, not {blocks}")
         return blocks
     some = of_depth(candidates(stores, m, n, k), deep, stores)
-    if not len(some):
+    if not deep or not len(some):
         raise ValueError(f"group must be of beats that the stores hold, not of {deep}")
     cycles, read, _ = costs(stores, some, m, n, k, c_bits)
     return Blocks.of(some[np.lexsort((cycles, 50 * cycles + read))[0]])

@@ -8,11 +8,20 @@ from golden.npe.group_scale import Groups, GroupScaleSpec, group_scale
 from golden.soc.memory import Matrix
 from golden.soc.shares import shifted_sums, shifts
 
-__all__ = ["SCALES", "grouped", "groups_of", "legal", "product_sums", "scale_rows", "scaled_sums"]
+__all__ = [
+    "SCALES",
+    "SCALE_BYTES",
+    "grouped",
+    "groups_of",
+    "legal",
+    "product_sums",
+    "scale_rows",
+    "scaled_sums",
+]
 
 SCALES = ("none", "fp16", "bf16")
 """Formats of scales that a build can have."""
-_SCALE_BYTES = 2
+SCALE_BYTES = 2
 """Of a scale."""
 _BIAS = 127
 """Of E8M0."""
@@ -50,7 +59,7 @@ def scale_rows(spec: Any, job: Any) -> dict[str, Matrix]:
         return {}
     rows = groups_of(spec, job)
     powers = {"columns": job.m, "distance": job.ldsa, "bits": 8}
-    scales = {"columns": job.n, "distance": job.ldsb, "bits": 8 * _SCALE_BYTES}
+    scales = {"columns": job.n, "distance": job.ldsb, "bits": 8 * SCALE_BYTES}
     return {
         "a_scales": Matrix(address=job.a_scales, rows=rows, **powers),
         "b_scales": Matrix(address=job.b_scales, rows=rows, **scales),

@@ -11,6 +11,7 @@ from carrysave.compiler.decoder.compile import ProgramDecoder, block_of, compile
 from carrysave.compiler.decoder.units import GOLDEN
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
+from carrysave.compiler.program.cost import moved_bytes
 from carrysave.compiler.program.floats import Floats, Operation
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
@@ -127,9 +128,27 @@ def test_jobs_are_written_and_said(tmp_path: Path) -> None:
     assert said in text(program)
 
 
+def test_scales_and_powers_are_counted() -> None:
+    """Bytes on the bus, in whole beats: each block of C reads those of its columns and rows."""
+    build = target(data_width="64", b_bytes="2048")
+    job = Job(
+        a=0, b=1024, c=1 << 15, m=5, n=200, k=80, lda=80, ldb=200, ldc=800, a_scales=1 << 16,
+        b_scales=1 << 17, ldsa=8, ldsb=400, block_m=1, block_n=25, block_k=8,
+    )  # fmt: skip
+    columns = (100, 100)
+    a = 2 * len(columns) * 10 * (4 + 1) * 8 // 2
+    b = 2 * sum(80 * -(-one // 8) * 8 for one in columns)
+    powers, scales = (
+        2 * len(columns) * 10 * 8,
+        2 * sum(10 * -(-2 * one // 8) * 8 for one in columns),
+    )
+    c = sum(5 * -(-4 * one // 8) * 8 for one in columns)
+    assert moved_bytes(job, build) == a + b + powers + scales + c
+
+
 @pytest.mark.prove
 def test_jobs_are_goldens_on_the_block(tmp_path: Path) -> None:
-    """All jobs of three tokens, on the simulated block; cycles are nearly those of the model."""
+    """All jobs of three tokens, on the simulated block."""
     program = compiled(model_of(tmp_path), data_width="64")
     memory = program.memory.copy()
     own = Sample(program, every=True, seed=0, folder=tmp_path)
@@ -139,5 +158,3 @@ def test_jobs_are_goldens_on_the_block(tmp_path: Path) -> None:
     made = own.facts()
     assert made["wrong"] == {}
     assert made["jobs"] == made["of_jobs"]
-    for kind in ("attn_q", "ffn_up", "ffn_down", "output"):
-        assert made["cycles"] > 0, kind

@@ -11,8 +11,10 @@ from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.compiler.timing.job_cycles import job_cycles
 from carrysave.compiler.timing.rows_cost import blocks_of, mode_of, stores_of
 from carrysave.driver.job import Job
+from golden.soc.blocking import Blocks, Stores, ranges
 from golden.soc.depthwise import DEPTHWISE
 from golden.soc.depthwise_limits import lines_read
+from golden.soc.group_scales import SCALE_BYTES, grouped
 from golden.soc.job_check import matrices
 from golden.soc.memory import Matrix
 
@@ -97,13 +99,31 @@ def moved_bytes(job: Job, target: Target) -> int:
     if job.accumulate:
         bits["addend"] = bits["c"]
     blocks = blocks_of(job, operands, target)
+    sides = 0
+    if grouped(target.spec, job):
+        bits = {name: one for name, one in bits.items() if not name.endswith("_scales")}
+        sides = _sides_of_groups(job, blocks, stores, beat)
     if job.packed:
         bits["b"] = stores.b_bits
     beats = beats_of(stores, blocks, bits, (job.m, job.n, words), beat)
     if job.packed:
         share = job.ldb / (-(-words // stores.b_deep) * (-(-job.n * stores.b_bits // 8)))
         beats["b"] = round(share * beats["b"])
-    return beat * sum(number for name, number in beats.items() if name not in near)
+    return beat * (sides + sum(number for name, number in beats.items() if name not in near))
+
+
+def _sides_of_groups(job: Job, blocks: Blocks, stores: Stores, beat: int) -> int:
+    """Return the beats of powers of groups, and of their scales, which each block of C reads."""
+    rows, columns = (
+        ranges(size, tiles * tile)
+        for size, tiles, tile in (
+            (job.m, blocks.m, stores.tile_m),
+            (job.n, blocks.n, stores.tile_n),
+        )
+    )
+    powers = len(columns) * sum(-(-len(some) // beat) for some in rows)
+    scales = len(rows) * sum(-(-SCALE_BYTES * len(some) // beat) for some in columns)
+    return -(-job.k // (blocks.k * stores.tile_k)) * (powers + scales)
 
 
 def _near(operands: Mapping[str, Matrix], target: Target) -> set[str]:

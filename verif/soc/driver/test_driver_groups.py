@@ -150,7 +150,7 @@ def test_c_driver_refuses_as_the_golden_model(library: Any) -> None:
         {"a_scales": high - 9},
         {"b_scales": high - 80},
         {"b_scales": high - 79},
-        {"ldsb": 0, "bias": 0},
+        {"ldsa": 0, "ldsb": 0, "bias": 0},
     ]
     seen = set()
     for change in changes:
@@ -221,6 +221,8 @@ def test_driver_refuses_what_no_job_has(library: Any) -> None:
         group_blocks(device.info.stores, Blocks(99, 1, 4), (3, 9, 40), 16, 32)
     with pytest.raises(ValueError, match="group must be of beats that the stores hold, not of 64"):
         group_blocks(device.info.stores, None, (3, 9, 40), 256, 32)
+    with pytest.raises(ValueError, match="group must be of beats that the stores hold, not of 0"):
+        group_blocks(device.info.stores, None, (3, 9, 40), 2, 32)
     half = device.place(of["b_scales"], SCALE).first(8)
     refused(r"b_scales must be \(3, 9\)", b_scales=half)
     wide = device.place(of["a_scales"], replace(POWER, bits=16))
