@@ -322,10 +322,17 @@ _LATER = (
     *("random_width", "amax"),
 )
 _LISTS = ("shares", "lists", "group_scales", "top_k")
-_OPTIONS = (
-    *("code_bytes", "transpose", "gather", "blend"),
-    *("scratch", "trits", "windows", "taps", "table"),
-)
+_OPTIONS = [
+    "code_bytes",
+    "transpose",
+    "gather",
+    "blend",
+    "scratch",
+    "trits",
+    "windows",
+    "taps",
+    "table",
+]
 ADDED_PARAMETERS = {"ternary_core": ("sparsity", "select"), "sl8": ("w4a8",)} | {
     "npe": ("zeros", "w4a8"),
     "bitserial_core": ("counters",),

@@ -1,5 +1,6 @@
 """Tables of six inputs of Xilinx families, placed by name: mappers make more of the same counts."""
 
+import functools
 from collections.abc import Callable, Sequence
 
 from amaranth import C, Const, Instance, Module, Signal, Value
@@ -76,14 +77,14 @@ def _put(
 ) -> None:
     """Put a count into columns: of the bits, or of pairs of them that are alike."""
 
-    def count(word: list[int]) -> int:
+    def counted(word: list[int], at: int) -> int:
         given = word[: len(bits)]
-        if not of_pairs:
-            return sum(given)
-        return sum(one == other for one, other in zip(given[::2], given[1::2], strict=True))
+        if of_pairs:
+            given = [one == other for one, other in zip(given[::2], given[1::2], strict=True)]
+        return sum(given) >> at
 
     most = len(bits) // 2 if of_pairs else len(bits)
     for at in range(min(most.bit_length(), len(columns) - weight)):
         columns[weight + at].append(
-            table(m, bits, lambda word, at=at: count(word) >> at, f"{name}_{at}")
+            table(m, bits, functools.partial(counted, at=at), f"{name}_{at}")
         )
