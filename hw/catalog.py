@@ -317,29 +317,18 @@ def _is_engine(entry: Entry) -> bool:
 
 
 CATALOG = Catalogue()
-_LATER = (
+_OPTIONS = (
+    *("shares", "lists", "group_scales", "top_k", "random_width", "amax", "code_bytes"),
     *("lean", "tap_rows", "watchdog", "row_factors", "codebook", "array_clock", "sparse"),
-    *("random_width", "amax"),
+    *("transpose", "gather", "blend", "scratch", "trits", "windows", "taps", "table"),
 )
-_LISTS = ("shares", "lists", "group_scales", "top_k")
-_OPTIONS = [
-    "code_bytes",
-    "transpose",
-    "gather",
-    "blend",
-    "scratch",
-    "trits",
-    "windows",
-    "taps",
-    "table",
-]
 ADDED_PARAMETERS = {"ternary_core": ("sparsity", "select"), "sl8": ("w4a8",)} | {
     "npe": ("zeros", "w4a8"),
     "bitserial_core": ("counters",),
     **dict.fromkeys(("matrix_2d", "cube", "adder_tree"), ("sparsity",)),
-    "coprocessor": ("vector", "id_width", *_LISTS, *_LATER, *_OPTIONS),
-    "coprocessor_stream": (*_LISTS, *_LATER, *_OPTIONS),
-    "coprocessor_uart": ("vector", "flash", *_LISTS, *_LATER, *_OPTIONS),
+    "coprocessor": ("vector", "id_width", *_OPTIONS),
+    "coprocessor_stream": _OPTIONS,
+    "coprocessor_uart": ("vector", "flash", *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential", "block"),
 }
 """Parameters that a design did not have at first: at their defaults its digest is as before."""
