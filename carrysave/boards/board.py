@@ -169,7 +169,7 @@ BOARDS = {
             name="tang_nano_9k", title="Tang Nano 9K", family="gowin", loader="tangnano9k",
             clock_mhz=48, baud=115_200,
             parameters=_SMALL | {
-                "engine": _engine("gowin", 4, 4), "sums": 256, "a_bytes": 256, "b_bytes": 256,
+                "engine": _engine("gowin", 2, 2), "sums": 64, "a_bytes": 256, "b_bytes": 256,
                 "memory_bytes": 8192,
             },
         ),
