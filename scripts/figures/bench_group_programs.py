@@ -66,10 +66,25 @@ def write_q4_0(source: Path, to: Path) -> None:
 def estimated(model: Path, engine: str, scales: str) -> dict[str, Any]:
     """Return a row of the table, by the command of users."""
     command = [
-        sys.executable, "-m", "carrysave", "estimate", str(model), "-p", f"engine={engine}", "-p",
-        "data_width=64", "-p", "b_bytes=16384", "-p", f"group_scales={scales}", "--cache", "128",
-        "--memory", "ddr3x16", "--json",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "carrysave",
+        "estimate",
+        str(model),
+        "-p",
+        f"engine={engine}",
+        "-p",
+        "data_width=64",
+        "-p",
+        "b_bytes=16384",
+        "-p",
+        f"group_scales={scales}",
+        "--cache",
+        "128",
+        "--memory",
+        "ddr3x16",
+        "--json",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     facts = json.loads(done.stdout)
     cycles, numbers = facts["cycles"], sum(node["numbers"] for node in facts["nodes"])

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -208,9 +208,7 @@ def test_files_of_many_jobs_do_not_stay_with_the_scheduler(
     with standing(tmp_path) as (address, _), jobs.session(jobs.Options(scheduler=address)) as own:
         found = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
         assert found == [f"module m{number}; endmodule" for number in range(20)]
-        workers = own.workers()
-        assert isinstance(workers, cluster.Cluster)
-        assert len(workers._files) == 2
+        assert len(cast(cluster.Cluster, own.workers())._files) == 2
 
 
 @pytest.mark.prove

@@ -132,9 +132,23 @@ def test_scales_and_powers_are_counted() -> None:
     """Bytes on the bus, in whole beats: each block of C reads those of its columns and rows."""
     build = target(data_width="64", b_bytes="2048")
     job = Job(
-        a=0, b=1024, c=1 << 15, m=5, n=200, k=80, lda=80, ldb=200, ldc=800, a_scales=1 << 16,
-        b_scales=1 << 17, ldsa=8, ldsb=400, block_m=1, block_n=25, block_k=8,
-    )  # fmt: skip
+        a=0,
+        b=1024,
+        c=1 << 15,
+        m=5,
+        n=200,
+        k=80,
+        lda=80,
+        ldb=200,
+        ldc=800,
+        a_scales=1 << 16,
+        b_scales=1 << 17,
+        ldsa=8,
+        ldsb=400,
+        block_m=1,
+        block_n=25,
+        block_k=8,
+    )
     columns = (100, 100)
     a = 2 * len(columns) * 10 * (4 + 1) * 8 // 2
     b = 2 * sum(80 * -(-one // 8) * 8 for one in columns)

@@ -27,10 +27,26 @@ def placed(spec: CoprocessorSpec, sizes: Sequence[Sequence[int]]) -> list[Job]:
         (powers, ldsa), (scales, ldsb) = take(groups, m), take(groups, 2 * n)
         c, ldc = take(m, 4 * n)
         blocks = group_blocks(spec.stores(), None, (m, n, k), group, 32)
-        jobs.append(Job(
-            a=a, b=b, c=c, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc, a_scales=powers,
-            b_scales=scales, ldsa=ldsa, ldsb=ldsb, block_m=blocks.m, block_n=blocks.n,
-            block_k=blocks.k, by_columns=blocks.by_columns,
-        ))  # fmt: skip
+        jobs.append(
+            Job(
+                a=a,
+                b=b,
+                c=c,
+                m=m,
+                n=n,
+                k=k,
+                lda=lda,
+                ldb=ldb,
+                ldc=ldc,
+                a_scales=powers,
+                b_scales=scales,
+                ldsa=ldsa,
+                ldsb=ldsb,
+                block_m=blocks.m,
+                block_n=blocks.n,
+                block_k=blocks.k,
+                by_columns=blocks.by_columns,
+            )
+        )
     assert free < SIZE - 128 * len(jobs), "the ring does not fit into the memory"
     return jobs

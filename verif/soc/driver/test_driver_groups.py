@@ -106,8 +106,11 @@ def test_planners_choose_the_same_blocks(library: Any) -> None:
             assert device.call("job_groups", ctypes.byref(job), group) == 0
             blocks = group_blocks(device.info.stores, None, (m, n, k), group, 32)
             assert (job.block_m, job.block_n, job.block_k, job.by_columns) == (
-                blocks.m, blocks.n, blocks.k, blocks.by_columns
-            )  # fmt: skip
+                blocks.m,
+                blocks.n,
+                blocks.k,
+                blocks.by_columns,
+            )
             assert 0 <= job.ldsa - m < spec.bytes
             assert 0 <= job.ldsb - 2 * n < spec.bytes
             assert job.ldsa % spec.bytes == job.ldsb % spec.bytes == 0

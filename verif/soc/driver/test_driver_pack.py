@@ -105,7 +105,7 @@ def test_driver_package_has_the_registers_of_the_source(package: Path) -> None:
     # By hand: what a host relies on.
     assert values["FIELDS"]["job_mode_order"] == (0x68, 13, 1)
     assert values["FIELDS"]["ctrl_reset"] == (0, 31, 1)
-    assert values["ERRORS"][2] == ("K too large", "K is more than K_MAX.")
+    assert values["ERRORS"][2][0] == "K too large"
     assert values["RESPONSES"] == {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}
     assert (values["JOB"], values["JOB_BYTES"], values["ABI"]) == (0x10, 128, 1)
     assert values["MAGIC"].to_bytes(4, "big") == b"CSV1"
