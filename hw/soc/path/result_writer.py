@@ -119,6 +119,9 @@ class ResultWriter(wiring.Component):
     i_sums_end: Signal
     i_seed: Signal
     o_greatest: Signal
+    i_powers: stream.Interface
+    i_scales: Signal
+    o_taken: Signal
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
