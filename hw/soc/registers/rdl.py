@@ -36,7 +36,7 @@ MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
 HIGH = {"index": "gather", "top_k": "transpose", "sigmoid": "silu", "blend": "multiply"}
 """Vector jobs whose number is that of another one, but for its fifth bit."""
-EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21), ("more_features", 1 | 1 << 10 | 1 << 16))
+EVERY = (("vector", 1), ("features", 1 << 12 | 1 << 21), ("more_features", 1 | 1 << 16 | 1 << 31))
 """Parameters of a map that has every register and field."""
 
 
