@@ -24,6 +24,13 @@ class ChatFlags(SamplingFlags, ChatOptions):
             help="Bits of a key or value in the cache: 8, 4. [default: the model's own; .gguf: 8]"
         ),
     ]
+    keys: Annotated[
+        str,
+        Parameter(
+            help="What has a step of keys of 4 bits: tokens; channels, of 32 tokens, with the last "
+            "32 of 8 bits."
+        ),
+    ]
     cache: Annotated[
         int, Parameter(help="Tokens of prompt and answer together; at most the model's context.")
     ]

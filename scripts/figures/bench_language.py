@@ -48,7 +48,13 @@ WINDOW = 512
 TOKENS = {"perplexity": 40 * WINDOW, "units": 20 * WINDOW}
 QUICK = 2 * WINDOW
 PARTS = (*TOKENS, "tokens", "recurrent", "luts")
-WHOLE = ("floats", "activations of 8 bits", "all, cache of 8 bits", "all, cache of 4 bits")
+WHOLE = (
+    "floats",
+    "activations of 8 bits",
+    "all, cache of 8 bits",
+    "all, cache of 4 bits",
+    "all, keys of 4 bits by channels",
+)
 """Settings of the part "perplexity"; those of "units" are floats and all others."""
 
 

@@ -29,9 +29,9 @@ _MATRICES = 3
 
 
 def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
+    more = {"head": width // heads, "context": 4096}
     return Shape(
-        layers=layers, width=width, hidden=hidden, heads=heads, shared=shared,
-        head=width // heads, words=words, context=4096,
+        layers=layers, width=width, hidden=hidden, heads=heads, shared=shared, words=words, **more
     )  # fmt: skip
 
 
@@ -140,12 +140,14 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
         queries = new * shape.heads // shape.shared
         turns = shape.layers * -(-batch * shape.shared // memory.copies)
         down = core.rows(bits) * queries
-        cycles, moved = model.product(down, k, n, core.cache, 0, whole=True)
+        scales = core.cache_scales / GROUP
+        cycles, moved = model.product(down, k, n, core.cache, scales, whole=True)
         total += turns * cycles
         traffic += shape.layers * batch * shape.shared * moved
         macs += batch * shape.heads * new * shape.layers * k * n
     total += model.rows(shape, rows, length)
-    cached = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
+    values = batch * shape.layers * 2 * shape.shared * shape.head * length
+    cached = round(values * (core.cache + core.cache_scales / GROUP) / 8)
     weights = weight_bytes(shape, core)
     stores = model.stores
     peak = stores.tile_m * stores.tile_n * stores.tile_k * memory.copies

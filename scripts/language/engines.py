@@ -48,6 +48,11 @@ class Core:
         """Bits of a key or value in a code: one of ternary ones, as codes are -1, 0 and 1."""
         return 1 if self.kind == "ternary_core" else self.bits
 
+    @property
+    def cache_scales(self) -> int:
+        """Bits of the step and the offset of 32 keys or values of 4 bits; of 8 bits none."""
+        return 32 if self.cache == 4 else 0
+
     def rows(self, bits: int) -> int:
         """Count digits of a signed row of so many bits: all but the first have no sign."""
         return 1 + max(0, -(-(bits - self.activation) // (self.activation - 1)))

@@ -9,8 +9,8 @@ import numpy as np
 
 import golden
 from carrysave import compiler, jobs, weights
-from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.perplexity import window_losses
+from carrysave.compiler.decoder.recurrent import decoder_of
 from carrysave.compiler.decoder.units import GOLDEN, Units
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
@@ -22,10 +22,10 @@ from scripts.language.rounded_products import Rounded
 
 __all__ = ["SETTINGS", "loss_job"]
 
-SETTINGS: dict[str, tuple[Units, int]] = {
-    "floats": (FLOATS, 8),
+SETTINGS: dict[str, tuple[Units, int, str]] = {
+    "floats": (FLOATS, 8, "tokens"),
     **{
-        text: (replace(FLOATS, **{name: getattr(GOLDEN, name)}), bits)
+        text: (replace(FLOATS, **{name: getattr(GOLDEN, name)}), bits, "tokens")
         for text, name, bits in (
             ("activations of 8 bits", "aligned", 8),
             ("RMS norm", "normed", 8),
@@ -35,10 +35,11 @@ SETTINGS: dict[str, tuple[Units, int]] = {
             ("cache of 4 bits", "cached", 4),
         )
     },
-    "all, cache of 8 bits": (GOLDEN, 8),
-    "all, cache of 4 bits": (GOLDEN, 4),
+    "all, cache of 8 bits": (GOLDEN, 8, "tokens"),
+    "all, cache of 4 bits": (GOLDEN, 4, "tokens"),
+    "all, keys of 4 bits by channels": (GOLDEN, 4, "channels"),
 }
-"""What is computed by golden's units, all else in floats; and the bits of the cache."""
+"""What is computed by golden's units, all else in floats; the bits of the cache, and its keys."""
 
 
 def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> jobs.Job:
@@ -55,11 +56,11 @@ def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> job
 
 def loss(path: Path, setting: str, window: list[int]) -> float:
     """Return the sum of -log2 of what the model gave each token of a window but the first."""
-    units, bits = SETTINGS[setting]
+    units, bits, keys = SETTINGS[setting]
     tokens = np.array(window)
     # Activations in floats take weights in floats: sums of groups need not be apart.
     model = _in_floats(path) if units.aligned is FLOATS.aligned else _model(path)
-    decoder = Decoder(model, cache=len(tokens), bits=bits, units=units)
+    decoder = decoder_of(model, cache=len(tokens), bits=bits, keys=keys, units=units)
     return float(window_losses(decoder, tokens).sum())
 
 

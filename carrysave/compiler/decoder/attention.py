@@ -10,6 +10,7 @@ from carrysave.compiler.decoder.units import (
     GOLDEN,
     GROUP,
     SHARE_BITS,
+    Cached,
     Units,
     rotated,
     turns,
@@ -17,7 +18,7 @@ from carrysave.compiler.decoder.units import (
 from carrysave.compiler.front.decoder import CACHE_BITS, Layer, Model
 from carrysave.errors import UsageError
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "product"]
 
 _FIRST = 128
 """Tokens for which there is room at first."""
@@ -60,6 +61,11 @@ class Decoder(Blocks):
         self._turns = {rope: np.zeros((2, 0, len(rope.frequencies)), np.float32) for rope in ropes}
         self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
+    @property
+    def scheme(self) -> int | str:
+        """What keys and values are, as a saved chat says it."""
+        return self.bits
+
     def left(self, length: int) -> dict[str, np.ndarray]:
         """Return codes, steps and offsets of keys and values, and what keys are less."""
         self._make_room(length)
@@ -101,22 +107,45 @@ class Decoder(Blocks):
             encoded = units.cached(x, self.bits, GROUP)
             for one, values in zip((self._codes, self._steps, self._offsets), encoded, strict=True):
                 one[number, side, :, places] = values.swapaxes(0, 1)
+        made = self._attended(number, layer, q, scale)
+        return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
+
+    def _attended(self, number: int, layer: Layer, q: np.ndarray, scale: float) -> np.ndarray:
+        """Add up values by the softmax of scores.
+
+        Parameters
+        ----------
+        q : queries of the last tokens, heads x rows x head.
+        scale : of scores.
+
+        Returns
+        -------
+        Heads with keys x heads of queries x rows x head.
+        """
+        shape, count, units = self.model.shape, q.shape[1], self.units
+        places = np.arange(self.length, self.length + count)
         codes, powers = units.aligned(q, 8, shape.head)
         codes = codes.astype(np.float64).reshape(shape.shared, -1, count, shape.head)
         powers = powers.reshape(shape.shared, -1, count)
         made = np.empty(codes.shape)
         for start in range(0, count, units.rows):
             chunk = slice(start, start + units.rows)
-            tokens = np.arange(int(places[chunk][-1]) + 1)
+            seen = slice(int(places[chunk][-1]) + 1)
             factors = np.ldexp(scale, powers[:, :, chunk])[..., None]
-            scores = self._scores(number, codes[:, :, chunk], len(tokens)) * factors
-            if shape.score_cap:
-                scores = units.capped(scores, shape.score_cap)
-            scores[..., tokens > places[chunk, None]] = -np.inf
-            if layer.window:
-                scores[..., tokens <= places[chunk, None] - layer.window] = -np.inf
-            made[:, :, chunk] = self._values(number, units.probabilities(scores, self.cache))
-        return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
+            scores = self._scores(number, codes[:, :, chunk], seen) * factors
+            shares = self._shares(layer, scores, places[chunk])
+            made[:, :, chunk] = self._values(number, shares, seen)
+        return made
+
+    def _shares(self, layer: Layer, scores: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return probabilities of the tokens that queries at places see."""
+        shape, tokens = self.model.shape, np.arange(scores.shape[-1])
+        if shape.score_cap:
+            scores = self.units.capped(scores, shape.score_cap)
+        scores[..., tokens > places[:, None]] = -np.inf
+        if layer.window:
+            scores[..., tokens <= places[:, None] - layer.window] = -np.inf
+        return self.units.probabilities(scores, self.cache)
 
     def _heads(self, x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
         """Norm rows, or heads, and return heads x rows x values."""
@@ -126,50 +155,53 @@ class Decoder(Blocks):
         heads = x.reshape(len(x), -1, size).swapaxes(0, 1)
         return self._normed(heads, gain) if gain is not None and gain.size == size else heads
 
-    def _scores(self, number: int, queries: np.ndarray, count: int) -> np.ndarray:
+    def _scores(self, number: int, queries: np.ndarray, seen: slice) -> np.ndarray:
         """Multiply queries by keys of tokens.
 
         Parameters
         ----------
         queries : heads with keys x heads of queries x rows x head.
+        seen : which tokens.
 
         Returns
         -------
         Heads with keys x heads of queries x rows x tokens.
         """
         codes, steps, offsets = (
-            one[number, 0, :, None, None, :count]
-            for one in (self._codes, self._steps, self._offsets)
+            one[number, 0, :, None, None, seen] for one in (self._codes, self._steps, self._offsets)
         )
         blocks = steps.shape[-1]
         parts = zip(
             np.split(queries, blocks, axis=-1), np.split(codes, blocks, axis=-1), strict=True
         )
-        scores = np.zeros((*queries.shape[:3], count))
+        scores = np.zeros((*queries.shape[:3], codes.shape[3]))
         for block, (part, keys) in enumerate(parts):
-            sums = _product(part, keys[:, 0, 0].astype(np.float64).swapaxes(1, 2))
+            sums = product(part, keys[:, 0, 0].astype(np.float64).swapaxes(1, 2))
             scores += sums * steps[..., block]
             scores += part.sum(axis=-1, keepdims=True) * offsets[..., block]
         return scores
 
-    def _values(self, number: int, shares: np.ndarray) -> np.ndarray:
+    def _values(self, number: int, shares: np.ndarray, seen: slice) -> np.ndarray:
         """Add up values of tokens by their shares; arrays as of :meth:`_scores`."""
-        count = shares.shape[-1]
         codes, steps, offsets = (
-            one[number, 1, :, :count] for one in (self._codes, self._steps, self._offsets)
+            one[number, 1, :, seen] for one in (self._codes, self._steps, self._offsets)
         )
-        made = []
+        return self._added(shares, (codes, steps, offsets))
+
+    def _added(self, shares: np.ndarray, cached: Cached) -> np.ndarray:
+        """Add up values by their shares; codes are heads with keys x tokens x head."""
+        (codes, steps, offsets), count, made = cached, shares.shape[-1], []
         for block, values in enumerate(np.split(codes, steps.shape[-1], axis=-1)):
             weighted = shares * steps[:, None, None, :, block]
             codes_of_shares, powers = self.units.aligned(weighted, SHARE_BITS, count)
-            sums = _product(codes_of_shares.astype(np.float64), values.astype(np.float64))
+            sums = product(codes_of_shares.astype(np.float64), values.astype(np.float64))
             # One after the other, as other processors add them.
             rest = np.cumsum(shares * offsets[:, None, None, :, block], axis=-1)[..., -1:]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Multiply integers, heads x heads of queries x rows x K by heads x K x N, exactly."""
     flat = a.reshape(len(a), -1, a.shape[-1]) @ b
     return flat.reshape(*a.shape[:-1], b.shape[-1])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from carrysave.compiler.decoder.cores import CORES
 from carrysave.compiler.decoder.sampling import Sampling
-from carrysave.compiler.front.decoder import CACHE_BITS, MOST_TOKENS
+from carrysave.compiler.front.decoder import CACHE_BITS, KEYS, MOST_TOKENS
 from carrysave.compiler.front.gguf import ROUNDED_BITS
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.keywords import Options
@@ -26,6 +26,7 @@ class ChatOptions(Sampling, Options):
     cache : tokens that are taken, prompt and answer; those that a cache holds.
     kv : bits of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of
         .gguf.
+    keys : of 4 bits, by tokens or by channels of 32 tokens; programs have the first.
     simulate : jobs that also run on the simulated block: none, a sample, all.
     core : the block's engine.
     seed : of the sample of jobs, too.
@@ -41,6 +42,7 @@ class ChatOptions(Sampling, Options):
     tokens: int = 64
     cache: int = 1024
     kv: int | None = None
+    keys: str = KEYS[0]
     simulate: str = "none"
     core: str = "lut_core"
     weights: int | str = ROUNDED_BITS
@@ -58,6 +60,11 @@ class ChatOptions(Sampling, Options):
         if not 1 <= self.cache <= MOST_TOKENS:
             text = f"{{cache}} must be 1..{MOST_TOKENS} tokens, not {{_given}}"
             raise ArgumentError(text, _given=self.cache)
+        check_choice("keys", self.keys, KEYS)
+        if self.keys != KEYS[0] and self.kv != 4:
+            raise ArgumentError("{keys} of channels needs {kv} of 4 bits")
+        if self.keys != KEYS[0] and self.simulate != "none":
+            raise ArgumentError("{keys} must be tokens with {simulate}: programs have no others")
         check_choice("simulate", self.simulate, SIMULATIONS)
         check_choice("core", self.core, tuple(CORES))
         if self.weights not in (*range(2, 9), *BOOKS):

@@ -62,7 +62,7 @@ class PerplexityRequest:
     ----------
     model : a .gguf file, an .npz file of characters, or the folder of a checkpoint.
     text : file, UTF-8.
-    options : `kv`, `weights`, `skip`, `calibration`, and `cache`: tokens of a window.
+    options : `kv`, `keys`, `weights`, `skip`, `calibration`, and `cache`: tokens of a window.
     """
 
     model: Path
@@ -110,7 +110,8 @@ def measured(request: PerplexityRequest, tell: Callable[[Tally], None]) -> dict[
     tell(Tally(running=1, total=len(windows)))
     start, made = time.monotonic(), list[np.ndarray]()
     for number, window in enumerate(windows, 1):
-        made.append(window_losses(decoder_of(model, cache=cache, bits=bits), window))
+        decoder = decoder_of(model, cache=cache, bits=bits, keys=options.keys)
+        made.append(window_losses(decoder, window))
         so_far = 2 ** float(np.concatenate(made).mean())
         said = f"window {number}: perplexity {so_far:.4f} so far"
         tell(Tally(done=number, running=1, total=len(windows), text=said))

@@ -3,9 +3,10 @@
 import numpy as np
 
 from carrysave.compiler.decoder.attention import Decoder
+from carrysave.compiler.decoder.attention_channels import ChannelDecoder
 from carrysave.compiler.decoder.blocks import Blocks
 from carrysave.compiler.decoder.units import GOLDEN, Units
-from carrysave.compiler.front.decoder import Layer, Model
+from carrysave.compiler.front.decoder import KEYS, Layer, Model
 
 __all__ = ["Recurrent", "decoder_of"]
 
@@ -47,14 +48,20 @@ class Recurrent(Blocks):
         return units.sigmoid(gate) * states
 
 
-def decoder_of(model: Model, *, cache: int, bits: int | None, units: Units = GOLDEN) -> Blocks:
+def decoder_of(
+    model: Model, *, cache: int, bits: int | None, keys: str = KEYS[0], units: Units = GOLDEN
+) -> Blocks:
     """Return the decoder of a model's form.
 
     Parameters
     ----------
     model, cache, units : as of :class:`Blocks`.
     bits : of a key or value in the cache, 8 or 4; None: the model's own.
+    keys : of :data:`KEYS`: what has a step of keys of 4 bits.
     """
     if model.form == "recurrent":
         return Recurrent(model, cache=cache, units=units)
-    return Decoder(model, cache=cache, bits=bits or model.cache_bits, units=units)
+    bits = bits or model.cache_bits
+    if keys != KEYS[0] and bits == 4:
+        return ChannelDecoder(model, cache=cache, units=units)
+    return Decoder(model, cache=cache, bits=bits, units=units)

@@ -53,7 +53,7 @@ class Stopped:
         return self.tokens[len(self.tokens) - self.answer :]
 
 
-def made_by(model: Path, bits: int, weights: int | str) -> dict[str, Any]:
+def made_by(model: Path, bits: int | str, weights: int | str) -> dict[str, Any]:
     """Return what a state depends on.
 
     Parameters

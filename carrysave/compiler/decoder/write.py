@@ -15,6 +15,7 @@ from carrysave.compiler.decoder.recurrent import Recurrent, decoder_of
 from carrysave.compiler.decoder.skip import with_skips
 from carrysave.compiler.decoder.state import SUFFIX, Stopped, load, made_by, save
 from carrysave.compiler.decoder.summary import summary
+from carrysave.compiler.front.decoder import KEYS
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
 from carrysave.compiler.program.names import is_program
@@ -142,7 +143,7 @@ def _stopped(request: WriteRequest, decoder: Decoder) -> tuple[Stopped | None, d
     if request.save is None and request.resume is None:
         return None, {}
     assert isinstance(decoder, Blocks)
-    made = made_by(request.model, getattr(decoder, "bits", 0), request.options.weights)
+    made = made_by(request.model, getattr(decoder, "scheme", 0), request.options.weights)
     if request.resume is None:
         return None, made
     stopped = load(request.resume, made, decoder.model.shape.words)
@@ -193,8 +194,9 @@ def _decoder(
     """Return what answers, its vocabulary, what runs its jobs on the block, too; its summary."""
     options = request.options
     if request.model.is_dir() and not (request.model / "config.json").exists():
-        if options.kv is not None or options.simulate != "none":
-            raise ArgumentError("{kv} and {simulate} must be left out: the program is compiled")
+        if options.kv is not None or options.keys != KEYS[0] or options.simulate != "none":
+            text = "{kv}, {keys} and {simulate} must be left out: the program is compiled"
+            raise ArgumentError(text)
         # What runs programs takes as long to load as a small model, and much memory.
         from carrysave.compiler.decoder.program_answer import program_of
 
@@ -209,7 +211,8 @@ def _decoder(
     most = min(options.cache, model.shape.context)
     facts = summary(loaded, most, options.kv or model.cache_bits, skipped)
     if options.simulate == "none":
-        return decoder_of(model, cache=most, bits=options.kv), vocabulary, None, facts
+        decoder = decoder_of(model, cache=most, bits=options.kv, keys=options.keys)
+        return decoder, vocabulary, None, facts
     from carrysave.compiler.decoder.program_answer import simulated
 
     folder = request.folder / "runs"

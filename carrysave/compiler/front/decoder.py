@@ -13,6 +13,7 @@ __all__ = [
     "CACHE_BITS",
     "FEED",
     "FORMS",
+    "KEYS",
     "MOST_TOKENS",
     "Experts",
     "Layer",
@@ -32,6 +33,8 @@ FEED = ("ffn_gate", "ffn_up", "ffn_down")
 """Matrices of the feed-forward."""
 MOST_TOKENS = 1 << 17
 """Of a cache: rows of scores of as many keys are those that arithmetic has."""
+KEYS = ("tokens", "channels")
+"""What has a step and an offset of keys of 4 bits: 32 values of a token, or one of 32 tokens."""
 CACHE_BITS = (8, 4)
 """Of a key or value in the cache."""
 ACTIVATIONS = ("silu", "gelu", "relu2")
