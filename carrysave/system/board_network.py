@@ -11,12 +11,12 @@ from carrysave.boards.sdram import SDRAMS, timing_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.facts import facts
 from carrysave.compiler.program.model import program_of
-from carrysave.compiler.program.names import is_program
+from carrysave.compiler.program.names import MEMORY, is_program
 from carrysave.compiler.program.parts import bound_of, parts_of
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.read import read
 from carrysave.compiler.program.steps import Start
-from carrysave.compiler.program.write import MEMORY, write
+from carrysave.compiler.program.write import write
 from carrysave.compiler.run.attached import room, traffic
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError

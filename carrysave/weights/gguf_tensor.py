@@ -130,14 +130,12 @@ class GgufTensor:
 
     def part(self, first: int, last: int) -> "GgufTensor":
         """Return a range along the first axis."""
-        whole, more = self.data, memoryview(b"")
-        if self.kind == _TRITS:
+        behind = _TRITS_END if self.kind == _TRITS else 0
+        size = (len(self.data) - behind) // self.shape[0]
+        data = self.data[first * size : last * size]
+        if behind:
             whole = self._bytes()
-            whole, more = whole[:-_TRITS_END], whole[-_TRITS_END:]
-        size = len(whole) // self.shape[0]
-        data = whole[first * size : last * size]
-        if more:
-            data = memoryview(bytes(data) + bytes(more))
+            data = memoryview(bytes(whole[first * size : last * size]) + bytes(whole[-behind:]))
         return replace(self, shape=(last - first, *self.shape[1:]), data=data)
 
     def loaded(self) -> "GgufTensor":

@@ -9,6 +9,7 @@ import numpy as np
 from golden.check import Choice, Flag, Integer, Subset, check_fields, parameter, parameters_of
 from golden.formats.integer import IntFormat
 from golden.npe.activation import exp_parts
+from golden.npe.quotients import quotients
 from golden.npe.requantiser import RequantiserSpec
 
 __all__ = [
@@ -42,8 +43,6 @@ SCALED = (*GATES, *PAIRS, "scale", "divide")
 """Operations whose rows say how they are requantised."""
 SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
 """Passes over a row before that which makes its codes, if any."""
-_INT64 = 62
-"""The greatest exponent of a power of two of int64."""
 _LOG2_E = 6196328019
 """log2(e) * 2^32."""
 
@@ -340,22 +339,12 @@ def softmax(spec: VectorUnitSpec, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     total = (mantissa << top - spec.scale_width - 1 >> whole).sum(axis=-1, keepdims=True)
     octaves: np.ndarray = bit_length(total - 1 >> top)
     digits = octaves + spec.reciprocal_width - spec.signed - 1
-    factor = _quotients(top + digits, total)
+    factor = quotients(top + digits, total)
     products = (mantissa * factor << spec.carry_width - spec.scale_width - 5) >> whole
-    half = 1 << spec.carry_width - 1
     prefix = np.asarray(np.cumsum(products, axis=-1), dtype=np.int64)
-    rounded = np.right_shift(prefix + half, spec.carry_width)
+    rounded = np.right_shift(prefix + (1 << spec.carry_width - 1), spec.carry_width)
     codes = np.minimum(np.diff(rounded, axis=-1, prepend=0), spec.out_format.high)
     return codes, octaves[..., 0] + spec.magnitude_width - 1
-
-
-def _quotients(powers: np.ndarray, divisors: np.ndarray) -> np.ndarray:
-    """Divide powers of two, rounded down; quotients have 62 bits at most, powers may have more."""
-    large = powers > _INT64
-    made = (np.int64(1) << np.where(large, 0, powers)) // divisors
-    for place in zip(*np.nonzero(large), strict=True):
-        made[place] = (1 << int(powers[place])) // int(divisors[place])
-    return np.asarray(made)
 
 
 def narrowed(

@@ -72,7 +72,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
     first = 0.0
     for way in WAYS:
         one, error = (model, 0.0) if way is None else rounded(model, way)
-        facts = summary(Loaded(model=one, words=words, stored={}), WINDOW, 8)
+        facts = summary(Loaded(model=one, words=words), WINDOW, 8)
         bits = 0.0
         for window in windows:
             decoder = Decoder(one, cache=WINDOW, bits=8)

@@ -29,10 +29,16 @@ _MATRICES = 3
 
 
 def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
-    more = {"head": width // heads, "context": 4096}
     return Shape(
-        layers=layers, width=width, hidden=hidden, heads=heads, shared=shared, words=words, **more
-    )  # fmt: skip
+        layers=layers,
+        width=width,
+        hidden=hidden,
+        heads=heads,
+        shared=shared,
+        words=words,
+        head=width // heads,
+        context=4096,
+    )
 
 
 def _recurrent(layers: int, width: int, hidden: int, words: int) -> Shape:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from carrysave.compiler.decoder.compile import (
-    CORES,
     ProgramDecoder,
     compile_decoder,
     core_block,
 )
+from carrysave.compiler.decoder.cores import CORES
 from carrysave.compiler.front.gguf import load
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.run import sample

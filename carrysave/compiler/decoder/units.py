@@ -137,12 +137,7 @@ def scored(scores: np.ndarray) -> np.ndarray:
 
 
 def probabilities(scores: np.ndarray, tokens: int = VECTOR.length) -> np.ndarray:
-    """Compute the softmax of rows of scores; exact doubles.
-
-    Parameters
-    ----------
-    tokens : that the cache has at most, by which the unit is chosen.
-    """
+    """Compute the softmax of rows of scores, of a cache of so many tokens; exact doubles."""
     shares, exponents = softmax(unit_for(tokens), scored(scores))
     return np.ldexp(shares.astype(np.float64), -exponents[..., None])
 

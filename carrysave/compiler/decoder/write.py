@@ -211,8 +211,8 @@ def _decoder(
     most = min(options.cache, model.shape.context)
     facts = summary(loaded, most, options.kv or model.cache_bits, skipped)
     if options.simulate == "none":
-        decoder = decoder_of(model, cache=most, bits=options.kv, keys=options.keys)
-        return decoder, vocabulary, None, facts
+        in_golden = decoder_of(model, cache=most, bits=options.kv, keys=options.keys)
+        return in_golden, vocabulary, None, facts
     from carrysave.compiler.decoder.program_answer import simulated
 
     folder = request.folder / "runs"
