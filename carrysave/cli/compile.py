@@ -215,7 +215,7 @@ def _network_program(
 
         program = compile_network(lowered, target, inputs, samples=samples, schedule=options.chosen)
     described, files = _write(program, folder, model.name, {})
-    described["attention"] = ways.facts()
+    described |= {"attention": heads} if (heads := ways.facts()) else {}
     if options.timeline is not None:
         from carrysave.compiler.run.spans import by_model
         from carrysave.compiler.run.timeline import write_timeline

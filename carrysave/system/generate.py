@@ -57,7 +57,7 @@ EXTRA = (
 """Modules that a system needs, beside the core's."""
 
 
-ROMS = {False: 0x6000, True: 0x10000}
+ROMS = {False: 0x6800, True: 0x10000}
 """Bytes of ROM, without steps on floats and with them."""
 
 

@@ -94,11 +94,12 @@ def main() -> None:
             print(f"cache of {cache:,}: {cycles:,} cycles of jobs, {rate:.2f} tokens/s per GB/s")
         return
     if arguments.simulate:
-        own = simulated(slice_program(128, opens=False), arguments.simulate, ROOT / "build")
-        apart = own.whole_modelled / own.whole_counted - 1
+        sample = simulated(slice_program(128, opens=False), arguments.simulate, ROOT / "build")
+        apart = sample.whole_modelled / sample.whole_counted - 1
         print(
-            f"{sum(own.jobs.values()):,} jobs, wrong: {own.wrong or 'none'}; {own.whole_counted:,} "
-            f"cycles counted, {own.whole_modelled:,} by the model ({apart:+.1%})"
+            f"{sum(sample.jobs.values()):,} jobs, wrong: {sample.wrong or 'none'};"
+            f" {sample.whole_counted:,} "
+            f"cycles counted, {sample.whole_modelled:,} by the model ({apart:+.1%})"
         )
         return
     rows = [

@@ -106,13 +106,13 @@ def simulated(program: Program, each: int, folder: Path) -> Sample:
     folder : for simulations.
     """
     chosen = _Chosen(each)
-    own = Sample(program, every=chosen.is_whole, seed=0, folder=folder, kind=chosen.kind, each=0)
+    sample = Sample(program, every=chosen.is_whole, seed=0, folder=folder, kind=chosen.kind, each=0)
     (section,) = program.sections
     memory = program.memory
-    decoder = ProgramDecoder(program, memory, lambda one: own.execute(memory, section.start), 1)
+    decoder = ProgramDecoder(program, memory, lambda one: sample.execute(memory, section.start), 1)
     decoder.step(np.array([7]))
-    own.run()
-    return own
+    sample.run()
+    return sample
 
 
 class _Chosen:

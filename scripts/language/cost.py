@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +30,8 @@ _MATRICES = 3
 
 
 def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
-    return Shape(
-        layers=layers,
-        width=width,
-        hidden=hidden,
-        heads=heads,
-        shared=shared,
-        words=words,
-        head=width // heads,
-        context=4096,
-    )
+    more: dict[str, Any] = {"words": words, "head": width // heads, "context": 4096}
+    return Shape(layers=layers, width=width, hidden=hidden, heads=heads, shared=shared, **more)
 
 
 def _recurrent(layers: int, width: int, hidden: int, words: int) -> Shape:
@@ -118,8 +111,7 @@ class Cost:
 def weight_bytes(shape: Shape, core: Core) -> int:
     """Count bytes of all matrices, with scales; the embedding is the matrix to the words."""
     each = core.stored + core.scales / GROUP
-    bits = sum(k * n * times * each for k, n, times in _weights(shape))
-    return round(bits / 8)
+    return round(sum(k * n * times * each for k, n, times in _weights(shape)) / 8)
 
 
 def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, past: int) -> Cost:

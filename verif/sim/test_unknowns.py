@@ -19,6 +19,7 @@ from verif.test_catalog import SMALL
 
 ARRAY = {"m": 2, "n": 2, "k_max": 20}
 WIDE = {"a_width": 12, "b_width": 12}
+SIGNS = {"m": 1, "n": 2, "k": 7, "k_max": 20, "a_width": 1, "b_width": 1, "bipolar": True}
 # Of each device all models, and one design of each kind of element, lane and core.
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", ARRAY | {"target": "ecp5"}),
@@ -29,6 +30,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", ARRAY | {"target": "nexus", "packing": "none"}),
     ("cube", ARRAY | {"target": "nexus", "k": 4}),
     ("systolic_os", ARRAY | {"target": "xilinx7"}),
+    ("bitserial_core", SIGNS | {"counters": "lut6"}),
     ("systolic_os", ARRAY | {"target": "ultrascale"}),
     *((name, SMALL.get(name, {})) for name in ("opt1", "sl8", "requantiser", "vector_unit")),
     ("lut_core", SMALL["lut_core"] | {"m": 1}),
@@ -59,7 +61,9 @@ def test_no_x_comes_out(name: str, parameters: dict[str, Any], tmp_path: Path) -
 
 def test_every_model_is_seen() -> None:
     """The cases above have every model of a device's block."""
-    text = "".join(verilog_of(Design(name, how)) for name, how in CASES if "target" in how)
+    text = "".join(
+        verilog_of(Design(name, how)) for name, how in CASES if {"target", "counters"} & {*how}
+    )
     folder = Path(models_of("  LUT4 u ()\n")[0]).parent
     assert models_of(text) == sorted(folder.glob("*.v"))
 

@@ -204,7 +204,7 @@ def rows(
         one = 1 if b.rows == 1 else m
         same(b, "must have the operand's", (b.rows, b.columns, b.bits), (one, across, bits))
     small = spec.sizes and c.bits == 8 < spec.vector.out_width and operation != TOP_K
-    same(c, "must have codes'", (c.bits,), (8 if small else _bits(spec, operation, a),))
+    same(c, "must have codes'", (c.bits,), (_bits(spec, operation, a, small=small),))
     return checked(target, c.name, operation, Job(
         a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=a.columns, k=k,
         lda=a.stride, ldb=0 if b is None or once or b.rows != m else b.stride, ldc=c.stride,
@@ -214,13 +214,13 @@ def rows(
     ))  # fmt: skip
 
 
-def _bits(spec: CoprocessorSpec, operation: str, a: Buffer) -> int:
-    """Return the bits of a code of C, or of a place, where jobs do not choose a byte."""
+def _bits(spec: CoprocessorSpec, operation: str, a: Buffer, *, small: bool) -> int:
+    """Return the bits of a code of C, or of a place; those of small results are 8."""
     if operation in ("transpose", TOP_K):
         return 8
-    if operation == INDEX:
-        return 8 * PLACE_BYTES
-    return a.bits if operation == "gather" or operation in MAPS else 8 * spec.vector_out_bytes
+    if operation == "gather" or operation in MAPS:
+        return a.bits
+    return 8 * (PLACE_BYTES if operation == INDEX else 1 if small else spec.vector_out_bytes)
 
 
 def _greatest(a: Buffer, c: Buffer) -> int:
