@@ -1,5 +1,6 @@
 """Keys of 4 bits with a step for each channel of 32 tokens, and the last tokens of 8 bits."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.attention_channels import ChannelDecoder
+from carrysave.compiler.decoder.units import GOLDEN, Cached
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.gguf import load
 from carrysave.weights.gguf import read_gguf
@@ -66,6 +68,26 @@ def test_channels_that_stand_out_cost_less(model: Model) -> None:
     channels = error(ChannelDecoder(model, cache=150).step(TEXT), exact)
     tokens = error(Decoder(model, cache=150, bits=4).step(TEXT), exact)
     assert channels < 0.8 * tokens
+
+
+def test_full_groups_have_4_bits(model: Model) -> None:
+    """Keys of 32 tokens by channels, values by 32 channels; and nothing before a group is full."""
+    asked: list[tuple[int, tuple[int, ...]]] = []
+
+    def cached(x: np.ndarray, bits: int, block: int) -> Cached:
+        made = GOLDEN.cached(x, bits, block)
+        if bits == 4:
+            asked.append((block, x.shape))
+            assert 0 <= made[0].min() <= made[0].max() == 15
+        return made
+
+    decoder = ChannelDecoder(model, cache=150, units=replace(GOLDEN, cached=cached))
+    decoder.step(TEXT[:31])
+    assert not asked
+    decoder.step(TEXT[31:70])
+    heads = model.shape.shared
+    each = [(32, (heads, model.shape.head, 32)), (32, (heads, 32, model.shape.head))]
+    assert asked == each * 2 * model.shape.layers
 
 
 def test_options_are_checked(tmp_path: Path, run: Run) -> None:

@@ -1,5 +1,6 @@
 """A language model takes little more memory than its file."""
 
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import pytest
 
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.front.gguf import load
+from carrysave.weights.file_part import FilePart
 from carrysave.weights.gguf import read_gguf
 from hw.emit.user_files import FileError
+from verif.language.tiny_gguf import write_gguf
+from verif.language.tiny_models import config_of, weights_of
 
 WIDTH, HIDDEN, WORDS, LAYERS = 768, 2048, 8192, 6
 MATRICES = {
@@ -89,6 +93,43 @@ def test_weights_of_a_file_that_changes_are_refused(tmp_path: Path) -> None:
         opened.truncate(path.stat().st_size - 1)
     with pytest.raises(FileError, match=r"m\.gguf: must stay as it is while it is read"):
         load(file)
+
+
+def test_weights_that_change_in_place_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.gguf", "Q4_0")
+    file, times = read_gguf(path), path.stat()
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    with pytest.raises(FileError, match=r"m\.gguf: must stay as it is while it is read"):
+        load(file)
+
+
+def test_scales_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    """The last bytes are those of a block of four bits, in whichever matrix."""
+    path = write(tmp_path / "m.gguf", "Q4_0")
+    file = read_gguf(path)
+    tensor = file.tensors["blk.5.ffn_down.weight"]
+    assert isinstance(tensor.data, FilePart)
+    for scale in (np.inf, np.nan):
+        with path.open("r+b") as opened:
+            opened.seek(tensor.data.start + 7 * BYTES["Q4_0"])
+            opened.write(np.float16(scale).tobytes())
+        with pytest.raises(FileError, match=r"tensor 'blk\.5\.ffn_down\.weight': must be finite"):
+            load(read_gguf(path))
+
+
+def test_an_embedding_of_floats_is_not_rounded(tmp_path: Path) -> None:
+    """The matrix to the words is; rows are the file's, also when it is gone."""
+    config = config_of("llama", tie_word_embeddings=True)
+    weights = weights_of(config)
+    path = write_gguf(tmp_path / "m.gguf", config, weights, "F16")
+    model = load(read_gguf(path))
+    path.unlink()
+    wanted = weights["model.embed_tokens.weight"].astype(np.float16).astype(np.float32)
+    assert np.array_equal(model.embedding[np.array([3, 0, 3])], wanted[[3, 0, 3]])
+    head = model.head.floats(np.arange(len(wanted)))
+    assert not np.array_equal(head, wanted)
 
 
 def test_the_last_logits_alone(tmp_path: Path) -> None:
