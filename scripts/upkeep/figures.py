@@ -64,6 +64,7 @@ TABLES = (
         line="bench_groups.py --docs",
         noise=(_CYCLES, ("of dense / groups", _RATIO)),
     ),
+    Table(names=("qwen3",), line="bench_qwen3.py --docs"),
     Table(names=("attention_bytes",), line="attention_bytes.py --docs"),
     Table(
         names=("schedule",),

@@ -18,6 +18,7 @@ FAILING = re.findall(r"^\| `(\w+)` \| .+ \|$", PAGE.read_text(), re.M)
 _ENDED = """
 import os, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this
 import carrysave.__main__, carrysave.cli
 
 def run():

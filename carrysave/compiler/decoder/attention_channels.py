@@ -58,7 +58,7 @@ class ChannelDecoder(Decoder):
             last = min(full + GROUP - self.length, count)
             part, seen = q[:, :, start:last], slice(full, self.length + last)
             codes, powers = units.aligned(part, 8, shape.head)
-            latest = self._scores(number, codes.astype(np.float64), seen) * np.exp2(powers)
+            latest = np.ldexp(self._scores(number, codes.astype(np.float64), seen), powers)
             scores = np.concatenate([self._by_channels(number, part, full), latest], axis=-1)
             places = np.arange(self.length + start, self.length + last)
             shares = self._shares(layer, scores * scale, places)
@@ -94,6 +94,7 @@ class ChannelDecoder(Decoder):
                 queries * steps[:, None, None, :, 0], 8, queries.shape[-1]
             )
             sums = product(turned.astype(np.float64), codes.astype(np.float64))
-            rest = (queries * offsets[:, None, None, :, 0]).sum(axis=-1, keepdims=True)
-            each.append(sums * np.exp2(powers) + rest)
+            # One after the other, as other processors add them.
+            rest = np.cumsum(queries * offsets[:, None, None, :, 0], axis=-1)[..., -1:]
+            each.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(each, axis=-1)
