@@ -109,7 +109,7 @@ def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> J
     """Draw a job of any size, with whatever the co-processor can do."""
     m, n, k = (int(rng.geometric(likely)) for _ in range(3))
     more = any_options(spec, rng)
-    if rng.integers(2):
+    if rng.integers(2) and spec.blocks:
         mode = spec.inside.modes[more["a_format"], more["b_format"]]
         up, across, depth = (int(rng.integers(1, most + 1)) for most in spec.default_blocks(mode))
         if spec.fits(up, across, depth, mode):
@@ -119,7 +119,7 @@ def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> J
 
 def any_options(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, Any]:
     """Draw what is done with sums, and formats."""
-    more: dict[str, Any] = {"by_columns": bool(rng.integers(2))}
+    more: dict[str, Any] = {"by_columns": bool(rng.integers(2)) and spec.blocks}
     more["bias"] = spec.bias and bool(rng.integers(2))
     pairs = list(spec.inside.modes)
     more["a_format"], more["b_format"] = pairs[rng.integers(len(pairs))]

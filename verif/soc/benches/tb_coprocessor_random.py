@@ -30,7 +30,6 @@ def encoded(rng: np.random.Generator, likely: float = 0.08) -> Job:
             if SPEC.fits(up, across, depth, mode):
                 break
         more |= {"block_m": up, "block_n": across, "block_k": depth}
-    more["by_columns"] = more["by_columns"] and SPEC.blocks
     return jobs.draw(SPEC, rng, m, n, k, **more | {"seed": int(seed)})
 
 
