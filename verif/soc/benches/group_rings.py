@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from carrysave.driver.group_scales import group_blocks
 from golden.soc.coprocessor import CoprocessorSpec, Job
+from verif.soc.benches.room import Room
 
 __all__ = ["SIZE", "placed"]
 
@@ -13,19 +14,13 @@ SIZE = 1 << 20
 
 def placed(spec: CoprocessorSpec, sizes: Sequence[Sequence[int]]) -> list[Job]:
     """Place products of M, K, N, and codes of a group, whose rows begin with beats."""
-    free, jobs, align = 0, list[Job](), spec.bytes
-
-    def take(rows: int, length: int) -> tuple[int, int]:
-        nonlocal free
-        at, distance = free, -(-length // align) * align
-        free += rows * distance
-        return at, distance
+    room, jobs = Room(spec.bytes), list[Job]()
 
     for m, k, n, group in sizes:
         groups = -(-k // group)
-        (a, lda), (b, ldb) = take(m, k), take(k, -(-n * spec.b_bits // 8))
-        (powers, ldsa), (scales, ldsb) = take(groups, m), take(groups, 2 * n)
-        c, ldc = take(m, 4 * n)
+        (a, lda), (b, ldb) = room.take(m, k), room.take(k, -(-n * spec.b_bits // 8))
+        (powers, ldsa), (scales, ldsb) = room.take(groups, m), room.take(groups, 2 * n)
+        c, ldc = room.take(m, 4 * n)
         blocks = group_blocks(spec.stores(), None, (m, n, k), group, 32)
         jobs.append(
             Job(
@@ -48,5 +43,5 @@ def placed(spec: CoprocessorSpec, sizes: Sequence[Sequence[int]]) -> list[Job]:
                 by_columns=blocks.by_columns,
             )
         )
-    assert free < SIZE - 128 * len(jobs), "the ring does not fit into the memory"
+    assert room.free < SIZE - 128 * len(jobs), "the ring does not fit into the memory"
     return jobs

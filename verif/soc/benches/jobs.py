@@ -9,12 +9,13 @@ from carrysave.sim.cocotb.streams import generator
 from golden.npe.requantiser import Requantisation
 from golden.soc.code_table import CODES
 from golden.soc.job import Job
+from golden.soc.job_check import matrices
 from golden.soc.maps import MAPS
 from golden.soc.row_factors import FACTOR_BYTES
 from golden.soc.spec import CoprocessorSpec
 from verif.soc.uvm.modes import requantisation
 
-__all__ = ["SIZE", "any_job", "any_options", "draw", "fill_records", "requantisation"]
+__all__ = ["SIZE", "alike", "any_job", "any_options", "draw", "fill_records", "requantisation"]
 
 SIZE = 1 << 16
 """Bytes of the memory."""
@@ -115,6 +116,15 @@ def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> J
         if spec.fits(up, across, depth, mode):
             more |= {"block_m": up, "block_n": across, "block_k": depth}
     return draw(spec, rng, m, n, k, **more)
+
+
+def alike(spec: CoprocessorSpec, job: Job) -> list[Job]:
+    """Return a product, and up to five that differ in their addresses of A and C alone."""
+    there = matrices(spec, job)
+    size = there["c"].end - job.c
+    free = max(one.end for one in there.values())
+    more = (replace(job, a=max(job.a - at, 0), c=free + at * size) for at in range(5))
+    return [job, *(one for one in more if one.c + size <= SIZE)]
 
 
 def any_options(spec: CoprocessorSpec, rng: np.random.Generator) -> dict[str, Any]:

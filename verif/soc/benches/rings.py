@@ -21,6 +21,7 @@ from golden.soc.memory_timing import TO_ADDRESS, MemoryTiming
 from golden.soc.ring_cycles import ring_cycles
 from verif.soc.benches.depthwise import any_depthwise
 from verif.soc.benches.jobs import any_job, fill_records
+from verif.soc.benches.room import Room
 from verif.soc.benches.tb_coprocessor_vector import draw, fill, sizes
 from verif.soc.uvm.modes import requantisation
 from verif.soc.uvm.orders import moved
@@ -159,18 +160,12 @@ def placed(sizes: list[tuple[int, int, int]], reads: str = "") -> list[Job]:
     of its own, one in two by records, some a bias. A, B or the biases, as `reads` says, are where
     the product before has written its C.
     """
-    align, free, jobs, mode = SPEC.bytes, 0, list[Job](), SPEC.kinds[0]
-
-    def take(rows: int, length: int) -> tuple[int, int]:
-        nonlocal free
-        at, distance = free, -(-length // align) * align
-        free += rows * distance
-        return at, distance
+    room, jobs, mode = Room(SPEC.bytes), list[Job](), SPEC.kinds[0]
 
     for number, (m, k, n) in enumerate(sizes):
-        (a, lda), (c, ldc) = take(m, k), take(m, n)
-        (b, ldb) = take(-(-k // mode.b_deep), -(-n * mode.b_bits // 8))
-        table = take(1, SPEC.inside.expander.table_bytes)[0]
+        (a, lda), (c, ldc) = room.take(m, k), room.take(m, n)
+        (b, ldb) = room.take(-(-k // mode.b_deep), -(-n * mode.b_bits // 8))
+        table = room.take(1, SPEC.inside.expander.table_bytes)[0]
         blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
         job = Job(
             a=a,
@@ -190,9 +185,9 @@ def placed(sizes: list[tuple[int, int, int]], reads: str = "") -> list[Job]:
             by_columns=blocks.by_columns,
         )
         if number % 2:
-            job = replace(job, records=take(1, n * SPEC.RECORD_BYTES)[0])
+            job = replace(job, records=room.take(1, n * SPEC.RECORD_BYTES)[0])
         if number % 3 == 2:
-            job = replace(job, bias=take(1, n * SPEC.sum_bytes)[0])
+            job = replace(job, bias=room.take(1, n * SPEC.sum_bytes)[0])
         if reads and jobs:
             place: dict[str, Any] = {reads: jobs[-1].c}
             if reads != "bias":
@@ -201,5 +196,5 @@ def placed(sizes: list[tuple[int, int, int]], reads: str = "") -> list[Job]:
                 place[f"ld{reads}"] = jobs[-1].ldc
             job = replace(job, **place)
         jobs.append(job)
-    assert free < SIZE - 128 * len(jobs), "the ring does not fit into the memory"
+    assert room.free < SIZE - 128 * len(jobs), "the ring does not fit into the memory"
     return jobs

@@ -83,11 +83,7 @@ async def test_alike(dut: Any) -> None:
     both, rng = await start(dut, 73, latency=30), generator(74)
     for _ in range(limited(12)):
         job = encoded(rng)
-        there = matrices(SPEC, job)
-        size = there["c"].end - job.c
-        free = max(one.end for one in there.values())
-        ring = [replace(job, a=max(job.a - at, 0), c=free + at * size) for at in range(5)]
-        await both.run(job, *(one for one in ring if one.c + size <= jobs.SIZE))
+        await both.run(*jobs.alike(SPEC, job))
 
 
 @cocotb.test

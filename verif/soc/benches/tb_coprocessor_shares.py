@@ -57,11 +57,7 @@ async def test_alike(dut: Any) -> None:
     both, rng = await start(dut, 53, latency=30), generator(54)
     for _ in range(limited(12)):
         job = replace(shifted(rng, both.memory.data), accumulate=False, row_factors=None)
-        there = matrices(SPEC, job)
-        size = there["c"].end - job.c
-        free = max(one.end for one in there.values())
-        ring = [replace(job, a=max(job.a - at, 0), c=free + at * size) for at in range(5)]
-        await both.run(job, *(one for one in ring if one.c + size <= jobs.SIZE))
+        await both.run(*jobs.alike(SPEC, job))
 
 
 @cocotb.test
