@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.children import CHILDREN
@@ -43,7 +43,7 @@ class Threads:
         self._unwanted.pop(future, None)
         try:
             return future.result()
-        except (CancelledError, OSError) as error:
+        except Exception as error:  # that no process could be started, or given the order
             text = " ".join(str(error).split())
             return Answer(failure=Failure(type(error).__name__, text))
 
