@@ -161,8 +161,10 @@ class CDevice(Coprocessor):
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
         flags = ["taps", *(name for name, kind in found._fields_ if kind is c_bool)]
         flags.remove("ready")
-        others = {"narrow", "vector", "scratch", "lists", "top_k", "codebook", "group_scales"}
-        assert {name for name in flags if getattr(found, name)} == expected.features - others
+        counts = {name for name in ("lists", "top_k", "random_width") if getattr(found, name)}
+        others = {"narrow", "vector", "scratch", "codebook", "group_scales", "amax"}
+        given = {name for name in flags if getattr(found, name)} | counts
+        assert given == expected.features - others
         assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding
         assert ("", "fp16", "bf16")[found.group_scales] == expected.group_scales
         assert found.scratch_base == (expected.memory_end if expected.scratch else 0)

@@ -2,15 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from carrysave.compiler.target.target import Target
 from carrysave.driver import CoprocessorError, Info
+from golden.npe.npe import NpeSpec
+from golden.npe.vector import VectorUnitSpec
+from golden.soc.spec import CoprocessorSpec
+from golden.tpe.systolic_os import SystolicOsSpec
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import fields_of, register_map
+from verif.soc.driver.driver_rig import Rig
 
+VECTOR = VectorUnitSpec(operations="silu", lanes=4, length=64)
+NUMBERED = [
+    CoprocessorSpec(engine=SystolicOsSpec(m=2, n=2), vector=VECTOR, lists=32767, top_k=63),
+    CoprocessorSpec(engine=SystolicOsSpec(m=2, n=2), vector=VECTOR, lists=21, top_k=10),
+    CoprocessorSpec(engine=NpeSpec(m=1, n=2, formats="e4m3", result="e2m1"), random_width=16),
+    CoprocessorSpec(engine=NpeSpec(m=1, n=2, formats="e4m3", result="e2m1"), random_width=5),
+]
 ENGINES = ("systolic_os(m=2,n=2)", "npe(m=1,n=2)", "bitserial_core")
 
 
@@ -45,6 +58,14 @@ def test_rejects_out_of_range(fields: Mapping[str, int], name: str, value: int) 
     wrong = {**fields, name: value}
     with pytest.raises(CoprocessorError, match=r"(?i)" + name + " must be "):
         Info.read(wrong.__getitem__)
+
+
+@pytest.mark.parametrize("spec", NUMBERED)
+def test_numbers_of_options_are_those_of_the_build(spec: CoprocessorSpec, library: Any) -> None:
+    """As C reads them; the features that Python reads are compared with C's as it opens."""
+    info = Rig("c", library, spec).open()._device.info
+    names = "lists", "top_k", "random_width"
+    assert [getattr(info, name) for name in names] == [getattr(spec, name) for name in names]
 
 
 def test_a_target_knows_what_the_hardware_says() -> None:
