@@ -18,9 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carrysave import cache
 from carrysave.errors import UsageError
@@ -29,6 +28,9 @@ from carrysave.jobs.outcome import Failure
 from carrysave.jobs.provenance import machine, revision, who
 from hw.emit import tools
 from hw.emit.tools import MissingToolError
+
+if TYPE_CHECKING:
+    import psutil
 
 __all__ = [
     "GRACE",
@@ -144,21 +146,20 @@ def _failure(error: Exception) -> Failure:
 
 def end_marked(mark: str) -> None:
     """Kill every other process that has a mark in its environment, and those that these start."""
-    wanted = f"{MARK}={mark}".encode()
+    import psutil
+
     this = os.getpid()
     for _ in range(100):
         running = False
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == this:
-                continue
+        for process in psutil.process_iter():
             try:
                 # Of one that has ended, but is not waited for yet, there is no more to read.
-                variables = (entry / "environ").read_bytes().split(b"\0")
-                if wanted in variables:
-                    os.kill(int(entry.name), signal.SIGKILL)
-                elif any(variables) or not _starts(int(entry.name)):
+                variables = {} if process.pid == this else process.environ()
+                if variables.get(MARK) == mark:
+                    process.kill()
+                elif variables or process.pid == this or not _starts(process):
                     continue
-            except OSError:
+            except (psutil.Error, OSError):
                 continue
             running = True
         if not running:
@@ -166,16 +167,12 @@ def end_marked(mark: str) -> None:
         time.sleep(0.01)
 
 
-def _starts(process: int) -> bool:
+def _starts(process: "psutil.Process") -> bool:
     """Return whether a process without an environment is so new that it may get one yet."""
     import psutil
 
-    try:
-        child = psutil.Process(process)
-        age = time.time() - child.create_time()
-        return child.status() != psutil.STATUS_ZOMBIE and age < 1
-    except psutil.Error:
-        return False
+    age = time.time() - process.create_time()
+    return process.status() != psutil.STATUS_ZOMBIE and age < 1
 
 
 @contextmanager

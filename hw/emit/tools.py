@@ -211,7 +211,7 @@ def _wait(
 
 def _bound(process: int) -> None:
     """Limit the memory of a process, and of those that it will start."""
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, AttributeError):  # macOS has no `prlimit`
         limits = resource.prlimit(process, resource.RLIMIT_DATA)
         bounded = [_MEMORY if limit == resource.RLIM_INFINITY else limit for limit in limits]
         resource.prlimit(process, resource.RLIMIT_DATA, (bounded[0], limits[1]))

@@ -58,7 +58,9 @@ def limited(what: str) -> Iterator[None]:
     global _limits
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if not _limits:  # else what is around it has set one
-        taken = int(Path("/proc/self/statm").read_text().split()[5]) * _PAGE
+        taken = limit  # macOS, which does not count data, has room for the loaded
+        with contextlib.suppress(OSError):
+            taken = int(Path("/proc/self/statm").read_text().split()[5]) * _PAGE
         legal = [one for one in (taken + limit, soft, hard) if one != resource.RLIM_INFINITY]
         resource.setrlimit(resource.RLIMIT_DATA, (min(legal), hard))
     _limits += 1
