@@ -159,12 +159,10 @@ class CDevice(Coprocessor):
             number = getattr(found, name)
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
-        flags = ["taps", *(name for name, kind in found._fields_ if kind is c_bool)]
-        flags.remove("ready")
-        counts = {name for name in ("lists", "top_k", "random_width") if getattr(found, name)}
+        flags = {name for name, kind in found._fields_ if kind is c_bool} - {"ready"}
+        flags |= {"taps", "lists", "top_k", "random_width"}
         others = {"narrow", "vector", "scratch", "codebook", "group_scales", "amax"}
-        given = {name for name in flags if getattr(found, name)} | counts
-        assert given == expected.features - others
+        assert {name for name in flags if getattr(found, name)} == expected.features - others
         assert not expected.rounding or ROUNDINGS[found.rounding] == expected.rounding
         assert ("", "fp16", "bf16")[found.group_scales] == expected.group_scales
         assert found.scratch_base == (expected.memory_end if expected.scratch else 0)

@@ -15,6 +15,7 @@ from golden.tpe.systolic_os import SystolicOsSpec
 from hw.catalog import Design
 from hw.soc.coprocessor import discovery
 from hw.soc.registers.rdl import fields_of, register_map
+from verif.soc.driver.c_driver import CDevice
 from verif.soc.driver.driver_rig import Rig
 
 VECTOR = VectorUnitSpec(operations="silu", lanes=4, length=64)
@@ -63,7 +64,9 @@ def test_rejects_out_of_range(fields: Mapping[str, int], name: str, value: int) 
 @pytest.mark.parametrize("spec", NUMBERED)
 def test_numbers_of_options_are_those_of_the_build(spec: CoprocessorSpec, library: Any) -> None:
     """As C reads them; the features that Python reads are compared with C's as it opens."""
-    info = Rig("c", library, spec).open()._device.info
+    device = Rig("c", library, spec).open()
+    assert isinstance(device, CDevice)
+    info = device._device.info
     names = "lists", "top_k", "random_width"
     assert [getattr(info, name) for name in names] == [getattr(spec, name) for name in names]
 
