@@ -4,6 +4,7 @@
 // A node is a crossing of the base grid on a layer; layers have one direction. Nets are guarded apart along a track by
 // `clear` nodes, and vias of two nets by one node across the tracks where pads are that large.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <queue>
@@ -41,21 +42,47 @@ struct Place {
     int16_t layer, x, y;
 };
 
+struct State {  // of a node, between searches
+    float history = 0;
+    uint16_t used = 0, guarded = 0, piercing = 0;  // by nets, by their halos, by their vias, that others keep off
+};
+
+struct Visit {  // of a node, in a search; target: the search that may end there, at access `way`
+    float cost = 0;
+    int32_t stamp = 0, from = 0, target = 0, way = 0;
+};
+
+struct Box {
+    int left, right, low, up;
+    void cover(int x, int y, int reach) {
+        left = std::min(left, x - reach), right = std::max(right, x + reach);
+        low = std::min(low, y - reach), up = std::max(up, y + reach);
+    }
+    int beside(int x) const { return std::max({left - x, 0, x - right}); }
+    int above(int y) const { return std::max({low - y, 0, y - up}); }
+};
+
+struct Goal {  // a pin that a search may end at
+    Box box;
+    bool low;
+    int pin;
+    float far;  // from the tree
+};
+
 struct Step {
     float guess, cost;
     int32_t node;
     bool operator<(const Step& other) const { return guess > other.guess; }
 };
 
-constexpr int kRipUp = 4;  // turns from one to the next in which all nets in conflict give way at once
+constexpr size_t kGoals = 16;  // pins that a search looks for, those nearest to the tree
+constexpr int kRipUp = 8;  // turns from one to the next in which all nets in conflict give way at once
 
 class Router {
   public:
     explicit Router(const Problem& problem) : p(problem), plane(int64_t(p.columns) * p.rows) {
         const size_t count = plane * p.layers;
-        used.assign(count, 0), guarded.assign(count, 0), piercing.assign(count, 0), history.assign(count, 0);
-        cost.assign(count, 0), stamp.assign(count, 0), from.assign(count, 0), target.assign(count, 0), pin_of.assign(count, 0);
-        nets.resize(p.nets);
+        states.resize(count), visits.resize(count), places.reserve(count), nets.resize(p.nets);
         for (int l = 0; l < p.layers; l++)
             for (int y = 0; y < p.rows; y++)
                 for (int x = 0; x < p.columns; x++) places.push_back({int16_t(l), int16_t(x), int16_t(y)});
@@ -89,9 +116,9 @@ class Router {
                 mark(net, -1);
                 const bool bad = conflicts(net);
                 if (bad) {
-                    for (int32_t u : net.nodes) if (others(u)) history[u] += 4;
-                    for (int32_t u : net.vias) if (near_vias(u)) history[u] += 4;
-                    for (int32_t u : net.halo) if (used[u]) history[u] += 4;
+                    for (int32_t u : net.nodes) if (others(u)) states[u].history += 4;
+                    for (int32_t u : net.vias) if (near_vias(u)) states[u].history += 4;
+                    for (int32_t u : net.halo) if (states[u].used) states[u].history += 4;
                 }
                 mark(net, 1);
                 left += bad || !net.routed;
@@ -114,9 +141,8 @@ class Router {
     const Problem& p;
     const int64_t plane;
     std::vector<Place> places;
-    std::vector<uint16_t> used, guarded, piercing;  // of a node: by nets, by their halos, by their vias, that others keep off
-    std::vector<float> history, cost;
-    std::vector<int32_t> stamp, from, target, pin_of;
+    std::vector<State> states;
+    std::vector<Visit> visits;
     int32_t now = 0;
     float present = 3.0f;  // from the first turn on: nets that all share must all be routed anew
 
@@ -135,16 +161,16 @@ class Router {
             const Layer& layer = p.layer[layer_of(u)];
             const int place = layer.horizontal ? x_of(u) : y_of(u), end = layer.horizontal ? p.columns : p.rows;
             const int32_t stride = layer.horizontal ? 1 : p.columns;
-            for (int k = -std::min(layer.clear, place); k <= std::min(layer.clear, end - 1 - place); k++) used[u + k * stride] += by;
+            for (int k = -std::min(layer.clear, place); k <= std::min(layer.clear, end - 1 - place); k++) states[u + k * stride].used += by;
         }
-        for (int32_t u : net.halo) guarded[u] += by;  // halos may overlap
+        for (int32_t u : net.halo) states[u].guarded += by;  // halos may overlap
         for (int32_t u : net.vias) {  // and vias on those across the tracks, where pads do not pass each other
             const Layer& layer = p.layer[layer_of(u)];
             if (!layer.pads) continue;
             const int place = layer.horizontal ? y_of(u) : x_of(u), end = layer.horizontal ? p.rows : p.columns;
             const int32_t stride = (layer.horizontal ? p.columns : 1) * layer.step;
-            if (place >= layer.step) piercing[u - stride] += by;
-            if (place + layer.step < end) piercing[u + stride] += by;
+            if (place >= layer.step) states[u - stride].piercing += by;
+            if (place + layer.step < end) states[u + stride].piercing += by;
         }
     }
 
@@ -163,20 +189,20 @@ class Router {
         for (Net* net : bad) clear(*net);
     }
 
-    int others(int32_t u) const { return used[u] + guarded[u]; }  // nets on a node, or too near, but for the one that is routed
-    int near_vias(int32_t u) const { return piercing[u]; }
+    int others(int32_t u) const { return states[u].used + states[u].guarded; }  // nets on a node, or too near, but for the one that is routed
+    int near_vias(int32_t u) const { return states[u].piercing; }
     bool conflicts(const Net& net) const {
         for (int32_t u : net.nodes) if (others(u)) return true;
         for (int32_t u : net.vias) if (near_vias(u)) return true;
-        for (int32_t u : net.halo) if (used[u]) return true;
+        for (int32_t u : net.halo) if (states[u].used) return true;
         return false;
     }
-    float price(int32_t u) const { return history[u] + present * others(u); }
+    float price(int32_t u) const { return states[u].history + present * others(u); }
     float via_price(int32_t u) const { return present * near_vias(u); }
 
     float access_price(int64_t access) const {
         float sum = p.pierced[access] ? via_price(p.node[access]) : 0;
-        for (int64_t h = p.halos[access]; h < p.halos[access + 1]; h++) sum += history[p.halo[h]] + present * used[p.halo[h]];
+        for (int64_t h = p.halos[access]; h < p.halos[access + 1]; h++) sum += states[p.halo[h]].history + present * states[p.halo[h]].used;
         return sum;
     }
     void take(Net& net, int pin, int64_t access) {
@@ -194,9 +220,10 @@ class Router {
             net.routed = grow(net, index, int(count), reach);
             if (net.routed) break;
         }
+        if (!net.routed) return net.edges.clear(), net.vias.clear(), net.halo.clear();  // and marks nothing
         std::sort(net.nodes.begin(), net.nodes.end());
         net.nodes.erase(std::unique(net.nodes.begin(), net.nodes.end()), net.nodes.end());
-        if (net.routed) lengthen(net);
+        lengthen(net);
         std::sort(net.vias.begin(), net.vias.end());
         net.vias.erase(std::unique(net.vias.begin(), net.vias.end()), net.vias.end());
     }
@@ -204,38 +231,42 @@ class Router {
     bool grow(Net& net, int index, int count, int reach) {
         const int64_t first = p.pins[index];
         const float* scale = p.scale + int64_t(index) * p.layers;
-        int left = p.columns, right = 0, low = p.rows, up = 0;
-        for (int64_t a = p.accesses[first]; a < p.accesses[first + count]; a++) {
-            left = std::min(left, x_of(p.node[a]) - reach), right = std::max(right, x_of(p.node[a]) + reach);
-            low = std::min(low, y_of(p.node[a]) - reach), up = std::max(up, y_of(p.node[a]) + reach);
+        Box box{p.columns, 0, p.rows, 0};
+        std::vector<Goal> goals;
+        for (int pin = 0; pin < count; pin++) {
+            Goal goal{{p.columns, 0, p.rows, 0}, true, pin, 1e30f};
+            for (int64_t a = p.accesses[first + pin]; a < p.accesses[first + pin + 1]; a++) {
+                const int32_t u = p.node[a];
+                box.cover(x_of(u), y_of(u), reach), goal.box.cover(x_of(u), y_of(u), 0);
+                goal.low &= layer_of(u) == 0;
+            }
+            goals.push_back(goal);
         }
+        const auto away = [&](const Box& from, int x, int y) { return p.wide * from.beside(x) + p.high * from.above(y); };
+        const Goal begin = goals[0];
+        goals.erase(goals.begin());
+        for (Goal& goal : goals) goal.far = std::min(away(begin.box, goal.box.left, goal.box.low), away(begin.box, goal.box.right, goal.box.up));
         std::vector<int32_t> tree;
-        std::vector<int64_t> way(count, -1);
-        std::vector<char> done(count, 0);
-        done[0] = 1;
-        for (int todo = count - 1; todo; todo--) {
+        while (!goals.empty()) {
             now++;
             std::priority_queue<Step> queue;
-            int tx0 = p.columns, tx1 = 0, ty0 = p.rows, ty1 = 0;
-            bool low_targets = true;
-            for (int pin = 0; pin < count; pin++) {
-                if (done[pin]) continue;
-                for (int64_t a = p.accesses[first + pin]; a < p.accesses[first + pin + 1]; a++) {
-                    const int32_t u = p.node[a];
-                    target[u] = now, pin_of[u] = int32_t(a);
-                    low_targets &= layer_of(u) == 0;
-                    tx0 = std::min(tx0, x_of(u)), tx1 = std::max(tx1, x_of(u));
-                    ty0 = std::min(ty0, y_of(u)), ty1 = std::max(ty1, y_of(u));
-                }
-            }
-            auto push = [&](int32_t u, float c, int32_t before) {
-                if (stamp[u] == now && cost[u] <= c) return;
-                stamp[u] = now, cost[u] = c, from[u] = before;
-                const int x = x_of(u), y = y_of(u);
-                float far = p.wide * std::max({tx0 - x, 0, x - tx1}) + p.high * std::max({ty0 - y, 0, y - ty1});
-                if (low_targets) {  // vias down, and up first where the lowest tracks do not lead there
-                    const bool across = p.layer[0].horizontal ? y < ty0 || y > ty1 : x < tx0 || x > tx1;
-                    far += p.via * (layer_of(u) ? layer_of(u) : 2 * across);
+            const size_t some = std::min(goals.size(), kGoals);
+            std::partial_sort(goals.begin(), goals.begin() + some, goals.end(), [](auto& a, auto& b) { return a.far < b.far; });
+            for (size_t g = 0; g < some; g++)
+                for (int64_t a = p.accesses[first + goals[g].pin]; a < p.accesses[first + goals[g].pin + 1]; a++)
+                    visits[p.node[a]].target = now, visits[p.node[a]].way = int32_t(a);
+            const auto push = [&](int32_t u, float c, int32_t before) {
+                Visit& visit = visits[u];
+                if (visit.stamp == now && visit.cost <= c) return;
+                visit.stamp = now, visit.cost = c, visit.from = before;
+                const int l = layer_of(u), x = x_of(u), y = y_of(u);
+                float far = 1e30f;
+                for (size_t g = 0; g < some; g++) {
+                    const Box& end = goals[g].box;
+                    float least = away(end, x, y);
+                    // Vias down, and up first where the lowest tracks do not lead there.
+                    if (goals[g].low) least += p.via * (l ? l : 2 * ((p.layer[0].horizontal ? end.above(y) : end.beside(x)) > 0));
+                    far = std::min(far, least);
                 }
                 queue.push({c + far, c, u});
             };
@@ -250,11 +281,11 @@ class Router {
                 queue.pop();
                 const int32_t u = step.node;
                 if (step.guess >= best) break;
-                if (step.cost > cost[u]) continue;
-                if (target[u] == now && step.cost + access_price(pin_of[u]) < best) best = step.cost + access_price(pin_of[u]), hit = u;
+                if (step.cost > visits[u].cost) continue;
+                if (visits[u].target == now && step.cost + access_price(visits[u].way) < best) best = step.cost + access_price(visits[u].way), hit = u;
                 const int l = layer_of(u), x = x_of(u), y = y_of(u);
                 auto go = [&](int l2, int x2, int y2, float c) {
-                    if (!on_grid(l2, x2, y2) || x2 < left || x2 > right || y2 < low || y2 > up) return;
+                    if (!on_grid(l2, x2, y2) || box.beside(x2) || box.above(y2)) return;
                     const int32_t v = at(l2, x2, y2);
                     if (p.block[v] & 1) return;
                     if (l2 != l) {
@@ -269,21 +300,25 @@ class Router {
                 go(l - 1, x, y, p.via), go(l + 1, x, y, p.via);
             }
             if (hit < 0) return false;
-            const int64_t access = pin_of[hit];
-            int pin = int(std::upper_bound(p.accesses + first, p.accesses + first + count + 1, access) - (p.accesses + first)) - 1;
-            take(net, pin, access);
-            done[pin] = 1;
+            const int64_t access = visits[hit].way;
+            const auto goal = std::find_if(goals.begin(), goals.end(), [&](auto& one) { return access < p.accesses[first + one.pin + 1] && access >= p.accesses[first + one.pin]; });
+            take(net, goal->pin, access);
+            goals.erase(goal);
+            std::vector<int32_t> path;
             int32_t u = hit;
-            for (; from[u] != u; u = from[u]) {
-                tree.push_back(u);
-                net.edges.push_back({u, from[u]});
-                if (layer_of(u) != layer_of(from[u])) net.vias.push_back(u), net.vias.push_back(from[u]);
+            for (; visits[u].from != u; u = visits[u].from) {
+                path.push_back(u);
+                net.edges.push_back({u, visits[u].from});
+                if (layer_of(u) != layer_of(visits[u].from)) net.vias.push_back(u), net.vias.push_back(visits[u].from);
             }
+            path.push_back(u);
             if (tree.empty() || net.chosen[0] < 0) {
                 for (int64_t a = p.accesses[first]; a < p.accesses[first + 1]; a++)
                     if (p.node[a] == u && net.chosen[0] < 0) take(net, 0, a);
             }
-            tree.push_back(u);
+            for (Goal& one : goals)
+                for (int32_t v : path) one.far = std::min(one.far, away(one.box, x_of(v), y_of(v)));
+            tree.insert(tree.end(), path.begin(), path.end());
             std::sort(tree.begin(), tree.end());
             tree.erase(std::unique(tree.begin(), tree.end()), tree.end());
         }
