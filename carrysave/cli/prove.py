@@ -11,8 +11,8 @@ from carrysave.cli.options import Json, Name, Sets, console, errors, settings
 from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.prove.circuit import circuit_of, design_of
-from carrysave.prove.prove import Verdict
 from carrysave.prove.prove import prove as prove_circuit
+from carrysave.prove.proving import Verdict
 from carrysave.prove.report import data, describe
 from carrysave.prove.wide import ELEMENTS
 

@@ -38,6 +38,13 @@ class Aig:
             self.gates.append(None)
         return self._inputs[name]
 
+    def copy(self) -> "Aig":
+        """Return a circuit that can be made larger, with the same numbers of nodes."""
+        made = Aig()
+        made.gates, made.names = list(self.gates), dict(self.names)
+        made._inputs, made._hashed = dict(self._inputs), dict(self._hashed)
+        return made
+
     def both(self, one: int, other: int) -> int:
         """Return the literal of an AND, which is made if it is new."""
         if one > other:
@@ -91,11 +98,13 @@ class Step:
     aig : its inputs are the circuit's, and the registers' values before; names as ``i_a[3]``.
     next : literal of the next value of each register, by its name.
     outputs : literals by name.
+    aliases : name of a register, by each of the names that it has.
     """
 
     aig: Aig
     next: Mapping[str, int]
     outputs: Mapping[str, int]
+    aliases: Mapping[str, str]
 
     @classmethod
     def parse(cls, text: str, known: Mapping[str, bool]) -> "Step":
@@ -107,11 +116,14 @@ class Step:
         inputs, latches, outputs, ands = map(int, lines[0].split()[2:6])
         size = inputs + latches + outputs + ands
         rows = [list(map(int, line.split())) for line in lines[1 : size + 1]]
-        symbols = {}
+        symbols, aliases = {}, {}
         for line in lines[size + 1 :]:
-            if match := re.fullmatch(r"([ilo]\d+) (.*)", line):
+            if match := re.fullmatch(r"([ilo])(\d+) (.*)", line):
                 # All names of a bit; the last has the places that it is in.
-                symbols[match[1]] = match[2].split()[-1]
+                names = match[3].split()
+                symbols[match[1] + match[2]] = names[-1]
+                if match[1] == "l":
+                    aliases |= dict.fromkeys(names, names[-1])
         aig = Aig()
         literals = {0: FALSE}
         registers = {}
@@ -136,7 +148,7 @@ class Step:
             symbols[f"o{number}"]: literal(row[0])
             for number, row in enumerate(rows[inputs + latches :][:outputs])
         }
-        return cls(aig, after, made)
+        return cls(aig, after, made, aliases)
 
 
 class Unrolled:

@@ -66,7 +66,7 @@ def core_of(step: Step, spec: MacSpec) -> Core:
     unrolled = Unrolled(step, through, ready)
     aig = unrolled.aig
     outputs = []
-    for name, literal in step.outputs.items():
+    for name, literal in sorted(step.outputs.items()):
         if match := _SUM.fullmatch(name):
             outputs.append((int(match[1]), unrolled.literal(literal, 0)))
     cycle = _cycle(aig, accumulator, "the accumulator's registers")

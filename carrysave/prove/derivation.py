@@ -1,14 +1,15 @@
 """A proof in the practical algebraic calculus: steps, each a linear combination of others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from carrysave.prove.aig import node_of
+from carrysave.prove.aig import Aig, node_of
 from carrysave.prove.carries import Column, Form, excluded
 from carrysave.prove.definitions import Definition, Definitions, Kind, gate
+from carrysave.prove.equal_gates import Equal, needed
 from carrysave.prove.polynomial import Polynomial, Rewritten, add, literal, rewrite
 
-__all__ = ["Derivation", "axioms", "text"]
+__all__ = ["Derivation"]
 
 Combination = list[tuple[int, Polynomial]]
 """Earlier steps, by their numbers, each times a polynomial."""
@@ -31,11 +32,15 @@ class Derivation:
 
     Axioms are numbered as their nodes, and 2^width as the number after those. Variables are
     nodes; complements have variables of their own where products of many are needed.
+
+    Parameters
+    ----------
+    aig : the definitions' circuit, or one that begins with it.
     """
 
-    def __init__(self, definitions: Definitions):
+    def __init__(self, definitions: Definitions, aig: Aig):
         self.definitions = definitions
-        self.aig = definitions.aig
+        self.aig = aig
         self.modulus = len(self.aig.gates)
         self.rules: list[Rule] = []
         self._lemmas: dict[int, int] = {}
@@ -48,6 +53,27 @@ class Derivation:
         order = sorted(rewritten.factors, key=self.definitions.order)
         parts = [(self._lemma(node), rewritten.factors[node]) for node in order]
         self._combine([*parts, (self.modulus, rewritten.wrapped)], start)
+
+    def follow(
+        self, equal: Mapping[int, Equal], replaced: Mapping[int, int], claim: Polynomial
+    ) -> None:
+        """Derive a claim about a netlist from that about its design, which is the last step.
+
+        Parameters
+        ----------
+        replaced : how often each gate is in place of the one that it equals, by its node.
+        """
+        last: Combination = [(self.rules[-1].number, {(): 1})]
+        steps: dict[int, int] = {}
+        for node in needed(equal, replaced):
+            made = equal[node]
+            difference: Polynomial = {(node,): 1}
+            add(difference, literal(made.read), -1)
+            parts = [(steps.get(each, each), factor) for each, factor in made.factors.items()]
+            steps[node] = self._combine(parts, difference)
+        self._combine(
+            [*last, *((steps[node], {(): n}) for node, n in replaced.items() if n)], claim
+        )
 
     def _combine(self, parts: Combination, conclusion: Polynomial) -> int:
         return self._rule([part for part in parts if part[1]], conclusion)
@@ -197,39 +223,3 @@ def _single(claim: Polynomial) -> Iterator[tuple[int, ...]]:
 
 def _scaled(value: Polynomial, factor: int) -> Polynomial:
     return {monomial: factor * coefficient for monomial, coefficient in value.items()}
-
-
-def text(derivation: Derivation) -> Iterator[str]:
-    """Write a proof, a line for each step, in the format of Pacheck 2: variables are x1, x2, ..."""
-    for rule in derivation.rules:
-        if rule.combination is None:
-            yield f"{rule.number} = x{rule.number}, {_written(rule.conclusion)};"
-        else:
-            sums = " + ".join(
-                f"{number}" if factor == {(): 1} else f"{number} *({_written(factor)})"
-                for number, factor in rule.combination
-            )
-            yield f"{rule.number} % {sums}, {_written(rule.conclusion)};"
-
-
-def axioms(derivation: Derivation, width: int) -> Iterator[str]:
-    """Write the gates that a proof uses, and the modulus, as polynomials that are zero."""
-    aig = derivation.aig
-    for node in range(len(aig.gates)):
-        made = gate(aig, node)
-        if made is not None:
-            claim: Polynomial = {(node,): 1}
-            add(claim, made, -1)
-            yield f"{node} {_written(claim)};"
-    yield f"{derivation.modulus} {1 << width};"
-
-
-def _written(value: Polynomial) -> str:
-    """Write a polynomial, such as ``-2*x3*x4+x5+1``."""
-    terms = []
-    for monomial, coefficient in value.items():
-        names = [f"x{each}" for each in monomial]
-        if abs(coefficient) != 1 or not names:
-            names.insert(0, str(abs(coefficient)))
-        terms.append(("-" if coefficient < 0 else "+") + "*".join(names))
-    return "".join(terms).removeprefix("+") or "0"

@@ -6,7 +6,8 @@ from importlib.metadata import version
 from typing import Any
 
 from carrysave.prove.counterexample import Counterexample
-from carrysave.prove.prove import Part, Proof, Verdict
+from carrysave.prove.prove import Proof
+from carrysave.prove.proving import Part, Verdict
 from carrysave.prove.replay import Shown
 from hw.catalog import Design
 

@@ -71,7 +71,8 @@ class Statement:
     def circuit(self) -> str:
         """Return the circuit as an ASCII AIGER file, whose outputs are those of :attr:`after`."""
         aig = self.aig
-        gates = aig.cone(self.outputs)
+        # All of them: of a netlist, the design's stand beside.
+        gates = [node for node, gate in enumerate(aig.gates) if gate is not None]
         # A node keeps its number: numbers that nothing has are legal.
         lines = [f"aag {len(aig.gates) - 1} {len(aig.names)} 0 {len(self.after)} {len(gates)}"]
         lines += [str(2 * node) for node in aig.names]

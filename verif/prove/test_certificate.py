@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from carrysave.prove.circuit import circuit_of, design_of
-from carrysave.prove.prove import Verdict, prove
+from carrysave.prove.prove import prove
+from carrysave.prove.proving import Verdict
 from verif.support.cases import brief
 from verif.support.modules import ROOT
 

@@ -7,7 +7,8 @@ import pytest
 
 from carrysave.prove.circuit import circuit_of, design_of
 from carrysave.prove.core import NotUnderstoodError
-from carrysave.prove.prove import Proof, Verdict, prove
+from carrysave.prove.prove import Proof, prove
+from carrysave.prove.proving import Verdict
 from carrysave.prove.wide import ELEMENTS, WideDesign
 from carrysave.regress.mutants import Mutants
 from hw.catalog import CATALOG, Design

@@ -8,7 +8,8 @@ import pytest
 from carrysave.prove.circuit import circuit_of, design_of
 from carrysave.prove.core import Core, NotUnderstoodError
 from carrysave.prove.counterexample import wrong
-from carrysave.prove.prove import Proof, Verdict, prove
+from carrysave.prove.prove import Proof, prove
+from carrysave.prove.proving import Verdict
 from golden.pe.mac import MacSpec
 from verif.support.cases import brief
 
