@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from carrysave.errors import ArgumentError, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from carrysave.asic.liberty import cells
 
@@ -54,8 +54,15 @@ def check_suffix(name: str, argument: str, names: str) -> None:
         raise refusal(argument, f"{names} or a Liberty file (.lib, .lib.gz)", repr(name))
 
 
-def library_of(target: str, argument: str = "netlist") -> "cells.Library":
-    """Load the cell library that an argument names."""
+def library_of(
+    target: str, argument: str = "netlist", others: "Iterable[str]" = ()
+) -> "cells.Library":
+    """Load the cell library that an argument names.
+
+    Parameters
+    ----------
+    others : what else the argument may be, for who is refused.
+    """
     from carrysave.asic.kits import KITS
     from carrysave.asic.liberty import cells  # slow to load, and not always needed
 
@@ -66,7 +73,7 @@ def library_of(target: str, argument: str = "netlist") -> "cells.Library":
     energies = argument == "energy"  # which the generic library has not
     if target == "generic" and not energies:
         return cells.generic()
-    names = "osu018", *(() if energies else ("generic",)), *KITS
+    names = "osu018", *(() if energies else ("generic",)), *KITS, *others
     check_suffix(target, argument, ", ".join(names))
     path = Path(target)
     try:

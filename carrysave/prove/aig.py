@@ -1,7 +1,7 @@
 """And-inverter graphs: structural hashing, evaluation of many patterns at once, AIGER files."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["FALSE", "TRUE", "Aig", "Step", "Unrolled", "node_of"]
@@ -70,6 +70,17 @@ class Aig:
                 reached.add(node)
                 waiting += [node_of(literal) for literal in gate]
         return sorted(reached)
+
+    def text(self, outputs: Sequence[int]) -> str:
+        """Return all of it as an ASCII AIGER file, with these literals as outputs."""
+        # A node keeps its number: numbers that nothing has are legal.
+        gates = [(2 * node, *gate) for node, gate in enumerate(self.gates) if gate is not None]
+        lines = [f"aag {len(self.gates) - 1} {len(self.names)} 0 {len(outputs)} {len(gates)}"]
+        lines += [str(2 * node) for node in self.names]
+        lines += map(str, outputs)
+        lines += [f"{made} {other} {one}" for made, one, other in gates]
+        lines += [f"i{number} {name}" for number, name in enumerate(self.names.values())]
+        return "\n".join([*lines, ""])
 
     def evaluate(self, values: Mapping[str, int], patterns: int) -> list[int]:
         """Return the values of all nodes: of each a number with a bit for each pattern.

@@ -11,9 +11,14 @@ from hw.emit.user_files import read_text
 from hw.emit.verilog import Emission
 from hw.unknown import nearest
 
-__all__ = ["circuit_of", "design_of"]
+__all__ = ["GATES", "circuit_of", "design_of", "flat", "source_of"]
 
 _LONGEST = 1 << 28  # bytes of Verilog
+GATES = (
+    "dffunmap\nsetundef -zero -undriven\nsetattr -unset init w:*\naigmap\nopt_clean\n"
+    "write_aiger -ascii -symbols design.aag"
+)
+"""Commands that turn it into ANDs and registers."""
 _REASONS = {
     "it takes several cycles for a product": ("laconic", "opt3", "opt4c", "opt4e", "digit_column"),
     "it is an array: its elements are those of mac, opt1 and opt2": (
@@ -70,14 +75,26 @@ def circuit_of(design: WideDesign, verilog: Path | None = None) -> str:
     hw.emit.yosys.YosysError
         Yosys does not read it.
     """
-    source = Emission(design).verilog if verilog is None else read_text(verilog, _LONGEST)
+    source = Emission(design).verilog if verilog is None else source_of(verilog)
     with tools.workplace() as folder:
         (folder / "design.v").write_text(source)
-        yosys.run(
-            f"read_verilog design.v\nhierarchy -check -top {yosys.word(design.module)}\n"
-            "proc\nflatten\nmemory\nopt_clean\ntechmap\nopt_clean\ndffunmap\n"
-            "setundef -zero -undriven\nsetattr -unset init w:*\naigmap\nopt_clean\n"
-            "write_aiger -ascii -symbols design.aag",
-            cwd=folder,
-        )
+        yosys.run(f"{flat(design.module)}{GATES}", cwd=folder)
         return (folder / "design.aag").read_text()
+
+
+def source_of(verilog: Path) -> str:
+    """Read Verilog that is in place of ours."""
+    return read_text(verilog, _LONGEST)
+
+
+def flat(module: str, models: str = "") -> str:
+    """Return the commands that read a design as one module of gates.
+
+    Parameters
+    ----------
+    models : commands that read those of its cells.
+    """
+    return (
+        f"read_verilog design.v\n{models}hierarchy -check -top {yosys.word(module)}\n"
+        "proc\nflatten\nmemory\nopt_clean\ntechmap\nopt_clean\n"
+    )

@@ -22,9 +22,11 @@ _PATTERNS = 4096
 _SEED = 1
 _LEAVES = 24
 """Most gates of which two are compared as functions."""
+_FEW = 8
+"""Leaves of which no fewer are looked for."""
 _CHECKS = 256
 """Patterns that show most of those that differ, before anything is rewritten."""
-_MONOMIALS = 1 << 15
+_MONOMIALS = 1 << 13
 _CANDIDATES = 6
 
 
@@ -87,20 +89,27 @@ class _Sweep:
         add(claim, literal(read), -1)
         # What adds the fewest leaves, then what is the farthest from the inputs.
         for order in (lambda more, each: (more, -each), lambda _, each: (0, -each)):
+            best: set[int] | None = None
             for leaves in self._cuts(node, node_of(read), order):
-                if self._differ(node, read, leaves):
-                    continue
-                try:
-                    rewritten = rewrite(
-                        claim,
-                        lambda each, leaves=leaves: None if each in leaves else self._value(each),
-                        lambda each: (each,),
-                        limit=_MONOMIALS,
-                    )
-                except TooLargeError:
-                    return None
-                if not rewritten.rest:
-                    return Equal(read, rewritten.factors)
+                if (best is None or len(leaves) < len(best)) and not self._differ(
+                    node, read, leaves
+                ):
+                    best = leaves
+                    if len(best) <= _FEW:
+                        break
+            if best is None:
+                continue
+            try:
+                rewritten = rewrite(
+                    claim,
+                    lambda each, best=best: None if each in best else self._value(each),
+                    lambda each: (each,),
+                    limit=_MONOMIALS,
+                )
+            except TooLargeError:
+                continue
+            if not rewritten.rest:
+                return Equal(read, rewritten.factors)
         return None
 
     def _value(self, node: int) -> Polynomial | None:

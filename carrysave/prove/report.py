@@ -55,6 +55,7 @@ def _part(part: Part) -> dict[str, Any]:
         "adders": dict(part.adders),
         "monomials": part.monomials,
         "steps": part.steps,
+        "equal": part.equal,
         "seconds": round(part.seconds, 3),
         "why": part.why,
     }
@@ -109,7 +110,11 @@ def _effort(part: Part) -> str:
     if not part.monomials:
         return ""
     adders = ", ".join(f"{count} {kind}" for kind, count in part.adders.items() if count)
-    return f"; adders: {adders or 'none'}; at most {part.monomials} monomials"
+    return f"; adders: {adders or 'none'}; at most {part.monomials} monomials{_equal(part)}"
+
+
+def _equal(part: Part) -> str:
+    return f"; {part.equal} gates of the netlist equal the design's" if part.equal else ""
 
 
 def _names(names: Any) -> str:

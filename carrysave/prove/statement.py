@@ -70,18 +70,7 @@ class Statement:
 
     def circuit(self) -> str:
         """Return the circuit as an ASCII AIGER file, whose outputs are those of :attr:`after`."""
-        aig = self.aig
-        # All of them: of a netlist, the design's stand beside.
-        gates = [node for node, gate in enumerate(aig.gates) if gate is not None]
-        # A node keeps its number: numbers that nothing has are legal.
-        lines = [f"aag {len(aig.gates) - 1} {len(aig.names)} 0 {len(self.after)} {len(gates)}"]
-        lines += [str(2 * node) for node in aig.names]
-        lines += map(str, self.outputs)
-        for node in gates:
-            one, other = aig.gates[node] or (0, 0)
-            lines.append(f"{2 * node} {other} {one}")
-        lines += [f"i{number} {name}" for number, name in enumerate(aig.names.values())]
-        return "\n".join([*lines, ""])
+        return self.aig.text(self.outputs)
 
     def named(self, literals: Iterable[int]) -> list[str]:
         """Return the names of inputs."""
