@@ -27,7 +27,6 @@ from carrysave.compiler.program.head_ways import AUTO, WAYS, HeadWays
 from carrysave.compiler.program.reasons import check_target
 from carrysave.compiler.program.schedule import Schedule
 from carrysave.compiler.target.target import Target
-from carrysave.compiler.timing.packed import why_dense
 from carrysave.errors import UsageError, check_choice, needs
 from carrysave.progress import Steps
 
@@ -171,8 +170,8 @@ def _text(
     with Steps(errors) as steps:
         steps.step(f"compile {model.name}")
         made = text_program(model, options, parameters, memory)
-        if reason := why_dense(made.program.target):
-            steps.remark(reason)
+        if remark := made.remark:
+            steps.remark(remark)
     described, files = _write(made.program, folder, model.name, made.more)
     files += [cache.write(folder / name, text) for name, text in made.files.items()]
     return described | {"files": [str(file) for file in files]}

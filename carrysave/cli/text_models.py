@@ -73,6 +73,13 @@ class TextProgram:
     more: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def remark(self) -> str:
+        """What is to be said of it; empty: nothing."""
+        from carrysave.compiler.program.facts import packed_remark  # as in is_decoder
+
+        return packed_remark(self.program)
+
 
 def check_no_text(options: TextFlags, model: Path) -> None:
     """Refuse flags of text models for another model."""

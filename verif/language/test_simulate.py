@@ -146,7 +146,7 @@ def test_chat_says_what_is_wrong(run: Run, tmp_path: Path, monkeypatch: pytest.M
     chat = ("chat", "m.gguf", "--prompt", "hello", "--tokens", "1", "--cache", "8")
     done = run(*chat, "--simulate", "sample", "--core", "blocks", "-p", "sparse=true")
     assert done.code == 1, done.err
-    assert done.err.count("weights of text models are not packed") == 1
+    assert done.err.count("products is in memory without its zeros") == 1
     assert "2 WRONG" in done.out
     assert done.out.count("WRONG") == 1
 

@@ -16,7 +16,7 @@ from carrysave.compiler.decoder.blocks import like
 from carrysave.compiler.decoder.embedding import embed
 from carrysave.compiler.decoder.lowering_activation import activated, capped
 from carrysave.compiler.decoder.lowering_experts import choose
-from carrysave.compiler.decoder.lowering_skip import listed, thresholded
+from carrysave.compiler.decoder.lowering_skip import has_lists, listed, thresholded
 from carrysave.compiler.decoder.matrix import (
     F32,
     F64,
@@ -76,8 +76,7 @@ class Lowering(ABC):
             with to.passing():
                 self._layer(f"blk.{number}.", x, layer)
         h = self.normed("output_norm", x, model.gain)
-        codes, powers = self._aligned("output_norm", h, head)
-        logits = self._product("output", codes, powers, head)
+        logits = self._product("output", *self._aligned("output_norm", h, head), head)
         with to.naming("output", "Mul"):
             self._times(logits, model.shape.logit_scale)
             if model.shape.logit_cap:
@@ -97,10 +96,11 @@ class Lowering(ABC):
 
     def _fed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
         """Add the steps of a feed-forward; of experts, those of the ones that a router chooses."""
+        packs = not has_lists(self.to, layer)
         if layer.experts is None:
-            placed_ = {one: placed(self.to, layer.matrices[one]) for one in FEED}
+            placed_ = {one: placed(self.to, layer.matrices[one], packs=packs) for one in FEED}
             return self._gated(name, layer, placed_, h)
-        to, chosen = self.to, choose(self.to, name, layer.experts, h)
+        to, chosen = self.to, choose(self.to, name, layer.experts, h, packs=packs)
         self.parameters += chosen.parameters
         self.cuts.append(len(to.steps))
         total = to.array(F32, h.columns)

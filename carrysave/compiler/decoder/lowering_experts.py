@@ -51,8 +51,13 @@ def why_not(experts: Experts) -> str:
     return ""
 
 
-def choose(to: Builder, name: str, experts: Experts, h: Buffer) -> Chosen:
-    """Add steps that choose experts by a row; the section is to end behind them."""
+def choose(to: Builder, name: str, experts: Experts, h: Buffer, *, packs: bool) -> Chosen:
+    """Add steps that choose experts by a row; the section is to end behind them.
+
+    Parameters
+    ----------
+    packs : of :meth:`.Builder.weights`.
+    """
     count, size = len(experts.each), h.columns
     with to.naming(name + "ffn_gate_inp", "TopK"):
         codes, powers = to.array(I16, size), to.array(Format.POWER, 1)
@@ -80,7 +85,9 @@ def choose(to: Builder, name: str, experts: Experts, h: Buffer) -> Chosen:
         for share in shares:
             to.floats(Operation.QUOTIENT, share, share, total)
     names = [one.name for one in parameters]
-    placed = {one: _placed(to, [each[one] for each in experts.each], names) for one in FEED}
+    placed = {
+        one: _placed(to, [each[one] for each in experts.each], names, packs=packs) for one in FEED
+    }
     matrices = [{one: placed[one][rank] for one in FEED} for rank in range(experts.used)]
     return Chosen(parameters, shares, matrices)
 
@@ -115,10 +122,12 @@ def _take(to: Builder, name: str, every: Buffer, left: Buffer) -> Buffer:
     return share
 
 
-def _placed(to: Builder, each: Sequence[FastWeights], names: Sequence[str]) -> list[Matrix]:
+def _placed(
+    to: Builder, each: Sequence[FastWeights], names: Sequence[str], *, packs: bool
+) -> list[Matrix]:
     """Place a matrix of all experts, one behind the other; return that of each parameter."""
     count, groups = len(each), each[0].shape[0]
-    codes = to.weights(np.concatenate([one.integers for one in each]).astype(np.int64))
+    codes = to.weights(np.concatenate([one.integers for one in each]).astype(np.int64), packs=packs)
     scales = to.constant(np.concatenate([one.scales for one in each]), Format.F16)
     offsets = None
     if each[0].offsets is not None:

@@ -7,7 +7,7 @@ from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Operation
 from golden.soc.lists import INDEX, list_columns
 
-__all__ = ["thresholded", "listed"]
+__all__ = ["has_lists", "listed", "thresholded"]
 
 
 def thresholded(to: Builder, node: str, x: Buffer, layer: Layer, name: str) -> Buffer:
@@ -28,12 +28,17 @@ def thresholded(to: Builder, node: str, x: Buffer, layer: Layer, name: str) -> B
         return to.floats(Operation.MULTIPLY, made, x, above)
 
 
+def has_lists(to: Builder, layer: Layer) -> bool:
+    """Return whether products of a feed-forward may read those rows of B alone that are listed."""
+    return layer.skip is not None and to.image.target.spec.lists > 0
+
+
 def listed(to: Builder, node: str, codes: Buffer, layer: Layer, group: int) -> Buffer | None:
     """List what is not zero in each group of a row that a layer skips some of.
 
     None where there is no such row, or the co-processor has no such lists.
     """
-    feeds = node.rpartition(".")[2] in FEED and layer.skip is not None
+    feeds = node.rpartition(".")[2] in FEED and has_lists(to, layer)
     if not feeds or to.image.target.spec.lists < group:
         return None
     groups = codes.split(group)

@@ -36,14 +36,17 @@ class Matrix:
     grouped: bool = False
 
 
-def placed(to: Builder, weights: FastWeights, *, beside: bool = False) -> Matrix:
+def placed(
+    to: Builder, weights: FastWeights, *, beside: bool = False, packs: bool = True
+) -> Matrix:
     """Place a matrix.
 
     Parameters
     ----------
-    beside : digits of a weight may lie side by side, see :meth:`.Builder.weights`.
+    beside, packs : digits of a weight may lie side by side, or zeros be left out, see
+        :meth:`.Builder.weights`.
     """
-    codes = to.weights(weights.integers.astype(np.int64), beside=beside)
+    codes = to.weights(weights.integers.astype(np.int64), beside=beside, packs=packs)
     scales, offsets = to.constant(weights.scales, Format.F16), None
     if weights.offsets is not None:
         offsets = to.constant(weights.offsets, Format.F16)

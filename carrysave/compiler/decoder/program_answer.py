@@ -17,12 +17,12 @@ from carrysave.compiler.decoder.program_folder import load_program
 from carrysave.compiler.front.decoder import Model
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.program.facts import packed_remark
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.run.attached import on_board
 from carrysave.compiler.run.network import Runner
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
-from carrysave.compiler.timing.packed import why_dense
 from carrysave.errors import UsageError
 
 __all__ = ["program_of", "simulated"]
@@ -73,9 +73,9 @@ def simulated(
     try:
         every = {**lists_for(model, options.core), **parameters}
         target = Target(core_block(options.core, every, bits, options.weights, most))
-        if reason := why_dense(target):
-            note(reason)
         program = compile_decoder(model, target, cache=most, bits=options.kv)
+        if remark := packed_remark(program):
+            note(remark)
     except ValueError as error:
         raise UsageError(str(error)) from None
     sample = Sample(

@@ -19,8 +19,10 @@ from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.jobs import product, rows, scaling
+from carrysave.compiler.program.packed import weights
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.products import job_of_shape
 from carrysave.driver import Requantisation
 from carrysave.driver.system import Parameter
 
@@ -99,6 +101,7 @@ class _Compiler:
         self.width = encoder.words.shape[1]
         self.image = Image(target)
         self.inputs: tuple[str, ...] = ()
+        self.matrices: dict[str, Buffer] = {}
         self.places: list[tuple[int, int]] = []
         self.most: int | None = None
 
@@ -179,13 +182,22 @@ class _Compiler:
         self, layer: str, x: Buffer, codes: DenseCodes, how: Requantisation, *, wide: bool = True
     ) -> Buffer:
         """Multiply by weights; to codes of 16 bits, or of 8."""
-        weights = self.placed(f"{layer}.weights", codes.weights, 8)
+        weights = self.weights(layer, codes.weights, how, wide=wide)
         bias = self.placed(f"{layer}.bias", codes.bias, self.target.info.sums.bits)
         c = self.room(f"{layer}.c", codes.weights.shape[1], 16 if wide else 8)
         records = self.records(layer, [how], c.columns)
         job = product(self.target, x, weights, c, bias=bias, how=how, records=records)
         self.image.start(layer, "product", job)
         return c
+
+    def weights(self, layer: str, codes: np.ndarray, how: Requantisation, *, wide: bool) -> Buffer:
+        """Place the weights of a product, once; packed for as many tokens as there are at most."""
+        if layer not in self.matrices:
+            shape = self.tokens, *codes.shape
+            job = job_of_shape(self.target, shape, requantisation=how, wide=wide, bias=True)
+            rows = np.ascontiguousarray(codes, np.int8).view(np.uint8)
+            self.matrices[layer] = weights(self.image, f"{layer}.weights", job, [rows])
+        return self.matrices[layer]
 
     def records(self, name: str, requantisations: list[Requantisation], columns: int) -> Buffer:
         """Place how columns are requantised, in rows."""
@@ -207,12 +219,8 @@ class _Compiler:
         # Rows that are too long for the vector unit are several.
         most = encoder.unit.length
         parts = next(count for count in range(-(-wide // most), wide + 1) if wide % count == 0)
-        how = scaling(
-            block.gate * 2.0**-encoder.unit.scale_width,
-            8,
-            block.gate_zero,
-            encoder.unit.reciprocal_width,
-        )
+        scale = block.gate * 2.0**-encoder.unit.scale_width
+        how = scaling(scale, 8, block.gate_zero, encoder.unit.reciprocal_width)
         split = raised.part(parts=parts), gate.part(parts=parts)
         self.rows(f"{b}gate", encoder.activation, *split, how=how)
         made = self.dense(f"{b}down", gate, block.down, block.fed)

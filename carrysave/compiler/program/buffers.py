@@ -1,6 +1,6 @@
 """Matrices of numbers in a program's memory, or on chip, and parts of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,18 @@ import numpy as np
 from carrysave.compiler.program.floats import INTEGERS, Format, Operand
 from carrysave.compiler.program.places import places_of
 from carrysave.compiler.timing.golden_job import CHIP
+from carrysave.driver.job import Job
+from golden.soc.blocking import Blocks
 
-__all__ = ["Buffer", "packed"]
+__all__ = ["Buffer", "Packing", "packed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """How matrices B are without their zeros: bytes of the image of each, and its blocks."""
+
+    bytes: int
+    blocks: Blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +37,7 @@ class Buffer:
     format : of a number that a step on floats works on; NONE: codes, two's complement.
     moves : parameters, and by how many bytes the address goes on with each.
     grows : the parameter by which columns grow, which begin as one; empty: `columns` are all.
+    packing : rows are of images, one behind the other, each of which has some rows; None: of none.
     """
 
     name: str
@@ -39,6 +50,7 @@ class Buffer:
     format: Format = Format.NONE
     moves: tuple[tuple[str, int], ...] = ()
     grows: str = ""
+    packing: Packing | None = None
 
     @property
     def on_chip(self) -> bool:
@@ -133,6 +145,16 @@ class Buffer:
     def growing(self, parameter: str) -> "Buffer":
         """Return as many columns, of those there are, as the parameter says, and one."""
         return replace(self, grows=parameter)
+
+    def packs(self, job: Job) -> Job:
+        """Return a product by this B: in the blocks of the image, if it is packed."""
+        if self.packing is None:
+            return job
+        m, n, k, by_columns = astuple(self.packing.blocks)
+        size = self.packing.bytes
+        return replace(
+            job, packed=True, ldb=size, block_m=m, block_n=n, block_k=k, by_columns=by_columns
+        )
 
     @property
     def places(self) -> np.ndarray:

@@ -13,9 +13,11 @@ from carrysave.compiler.program.digits import by_byte, digits, packed, weight_ra
 from carrysave.compiler.program.floats import OPERANDS, Floats, Format, Operation, SectionStep
 from carrysave.compiler.program.groups import JobGroup, appended
 from carrysave.compiler.program.image import COUNTERS, Image
+from carrysave.compiler.program.packed import weights
 from carrysave.compiler.program.ring_cost import cycles_of
 from carrysave.compiler.program.steps import Start, Varies
 from carrysave.compiler.program.words import JOBS
+from carrysave.compiler.timing.products import job_of_shape
 from carrysave.driver import Requantisation
 from carrysave.driver.job import Job
 
@@ -155,14 +157,15 @@ class Builder:
         stride = self.image.stride(x.bits, len(places))
         return replace(x, address=to, columns=len(places), stride=stride, column=0, moves=())
 
-    def weights(self, groups: np.ndarray, *, beside: bool = False) -> "Weights":
+    def weights(self, groups: np.ndarray, *, beside: bool = False, packs: bool = True) -> Weights:
         """Place weights, groups x K x N, as the engine takes them.
 
         Parameters
         ----------
         beside : digits that fill a byte are its columns, so that it can be read as one weight.
+        packs : zeros may be left out, of each group by itself; then no byte is read as a weight.
         """
-        target, (count, _, columns) = self.image.target, groups.shape
+        target, (count, deep, columns) = self.image.target, groups.shape
         flat = groups.reshape(-1, columns)
         parts = digits(flat, *weight_range(target))
         every, side = [one.codes for one in parts], 1
@@ -171,14 +174,11 @@ class Builder:
             every, side = [np.stack(every, axis=-1).reshape(len(flat), -1)], len(every)
         placed, values = [], None
         for codes in every:
-            rows = np.concatenate([packed(target.mode, one) for one in np.split(codes, count)])
-            stride = self.image.stride(8, rows.shape[1])
-            whole = np.pad(rows, [(0, 0), (0, stride - rows.shape[1])])
-            placed.append(Buffer(
-                name=self.node, address=self.image.put(whole.tobytes()), rows=len(rows),
-                columns=codes.shape[1], bits=target.mode.b_stored.bits, stride=stride,
-            ))  # fmt: skip
-            values = by_byte(rows, flat) if len(every) == 1 else None
+            each = [packed(target.mode, one) for one in np.split(codes, count)]
+            job = job_of_shape(target, (1, deep, codes.shape[1]))
+            placed.append(weights(self.image, self.node, job, each, packs=packs))
+            if len(every) == 1 and placed[0].packing is None:
+                values = by_byte(np.concatenate(each), flat)
         places = tuple(one.shift for one in parts)
         offset = sum(one.offset << one.shift for one in parts)
         return Weights(tuple(placed), places, offset, side, values)

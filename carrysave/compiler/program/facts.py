@@ -16,7 +16,7 @@ from carrysave.compiler.program.steps import HostStep, Move, Start
 from carrysave.compiler.program.traffic import traffic_of
 from carrysave.compiler.target.memory import memory_facts
 
-__all__ = ["facts", "name_of"]
+__all__ = ["facts", "name_of", "packed_remark"]
 
 
 def facts(program: Program, command: str, model: str) -> dict[str, Any]:
@@ -125,6 +125,18 @@ def _bus_bytes(step: Start, program: Program) -> int:
         grown = getattr(job, way.field) + way.factor * ranges[way.parameter]
         groups[way.job] = replace(group, job=replace(job, **{way.field: grown}))
     return sum(one.count * spent(one.job, program.target).moved for one in groups)
+
+
+def packed_remark(program: Program) -> str:
+    """Return of how many products B is without its zeros; empty: the build knows of none."""
+    if "sparse" not in program.target.info.features:
+        return ""
+    starts = [step for step in program.steps if isinstance(step, Start)]
+    products = [job.packed for one in starts for job in one.jobs if job.vector is None]
+    return (
+        f"sparse=true: B of {sum(products):,} of {len(products):,} products is in memory without"
+        " its zeros; others would be no shorter, or are no weights"
+    )
 
 
 def name_of(step: SectionStep | HostStep) -> tuple[str, str]:

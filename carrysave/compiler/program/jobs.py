@@ -76,8 +76,7 @@ def product(
     wide = how is not None and c.bits > info.codes.bits
     codes = info.wide if wide else info.codes
     expected = info.sums.bits if how is None else codes.bits
-    words = -(-a.columns // mode.codes)
-    deep = -(-words // mode.b_deep)
+    deep = -(-a.columns // (mode.codes * mode.b_deep))
     same(c, "must have the product's", (c.rows, c.columns, c.bits), (a.rows, b.columns, expected))
     same(a, "must have an operand's", (a.bits,), (mode.a.bits,))
     same(b, "must have an operand's", (b.rows, b.bits), (deep, mode.b_stored.bits))
@@ -90,13 +89,14 @@ def product(
         low, high = how.limits(codes)
         how = Requantisation(how.multiplier, how.shift, how.zero_point, low, high, how.relu)
     one = int(window is not None)
-    return planned(checked(target, c.name, "a product", Job(
+    job = Job(
         a=a.address, b=b.address, c=c.address, m=a.rows, n=c.columns, k=a.columns, lda=a.stride,
         ldb=b.stride, ldc=c.stride, bias=None if bias is None else bias.address,
         records=None if records is None else records.address, requantisation=how,
         a_format=mode.a_format, b_format=mode.b_format, c_bytes=2 if wide else 0, window=window,
         block_m=one, block_n=one, block_k=one, table=table,
-    )), target)  # fmt: skip
+    )  # fmt: skip
+    return planned(checked(target, c.name, "a product", b.packs(job)), target)
 
 
 @dataclass(frozen=True, kw_only=True)

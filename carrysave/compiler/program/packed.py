@@ -1,16 +1,20 @@
 """B of a program's products without its zeros, where that is shorter."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd
 
 import numpy as np
 
-from carrysave.compiler.program.buffers import Buffer, packed
+from carrysave.compiler.program.buffers import Buffer, Packing, packed
 from carrysave.compiler.program.image import Image
 from carrysave.compiler.program.operands import Given, Node, Operand, operand
+from carrysave.compiler.timing.blocks import planned
 from carrysave.compiler.timing.packed import packed_job
 from carrysave.driver.job import Job
+from golden.soc.blocking import Blocks
 
-__all__ = ["stored", "unplaced"]
+__all__ = ["stored", "unplaced", "weights"]
 
 
 def unplaced(image: Image, node: Node, given: Given) -> Operand:
@@ -54,3 +58,35 @@ def stored(image: Image, node: Node, job: Job, given: Given) -> tuple[Job, Opera
     places = [image.known(f"{node[0]}.b", np.frombuffer(one, np.int8)[None], 8) for one in images]
     addresses = [places[different.index(one)].address for one in names]
     return replace(first, b=addresses[0]), Operand(buffer=places[0], addresses=addresses)
+
+
+def weights(
+    image: Image, name: str, job: Job, matrices: Sequence[np.ndarray], *, packs: bool = True
+) -> Buffer:
+    """Place the B of products that are alike, one behind the other: packed, if that is shorter.
+
+    Parameters
+    ----------
+    job : of such a product, without blocks.
+    matrices : bytes of each B, rows as in memory, all of one size.
+    packs : false: they are as they are, whatever that takes.
+    """
+    deep, wide = matrices[0].shape
+    stride, packing, target = image.stride(8, wide), None, image.target
+    packs = packs and "sparse" in target.info.features
+    made = packed_job(planned(job, target), matrices, target) if packs else None
+    if made is None:
+        rows = np.concatenate(matrices)
+        data = np.pad(rows, [(0, 0), (0, stride - wide)]).tobytes()
+    else:
+        first, images = made
+        beat = image.target.info.stores.data_width // 8
+        part = beat // gcd(deep, beat)  # images begin with a beat
+        stride = -(-first.ldb // (deep * part)) * part
+        data = b"".join(one.ljust(deep * stride, bytes(1)) for one in images)
+        blocks = Blocks(first.block_m, first.block_n, first.block_k, first.by_columns)
+        packing = Packing(bytes=first.ldb, blocks=blocks)
+    return Buffer(
+        name=name, address=image.put(data), rows=deep * len(matrices), columns=job.n,
+        bits=image.target.mode.b_stored.bits, stride=stride, packing=packing,
+    )  # fmt: skip

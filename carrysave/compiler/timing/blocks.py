@@ -26,9 +26,9 @@ def planned(job: Job, target: Target) -> Job:
     """Return a product with the blocks that take the fewest cycles.
 
     Blocks of windows are of whole taps. Where a tap is too long for them to be large, its channels
-    are taken for several pixels.
+    are taken for several pixels. Blocks of a B that is packed stay.
     """
-    if "fixed_blocks" in target.info.features:
+    if "fixed_blocks" in target.info.features or job.packed:
         return job
     price, best = _planned(job, target)
     stores, words = stores_of(job, target)

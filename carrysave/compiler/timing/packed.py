@@ -9,15 +9,11 @@ from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import wide_enough
 from carrysave.compiler.timing.job_cycles import job_cycles
 from carrysave.compiler.timing.rows_cost import stores_of
-from carrysave.driver.bitmap import CHUNK, BlockSize, pack_image
+from carrysave.driver.bitmap import CHUNK, BlockSize, image_bytes, pack_image
 from carrysave.driver.job import Job
 
-__all__ = ["packed_job", "packs", "why_dense"]
+__all__ = ["packed_job", "packs"]
 
-_PARTS = (
-    "sparse=true: weights of text models are not packed; jobs of language models read parts of"
-    " matrices, and a packed matrix is read as a whole"
-)
 _TRIED = 8
 """Blocks of a product that are tried."""
 
@@ -26,11 +22,6 @@ def packs(job: Job, target: Target) -> bool:
     """Return whether B of a product can be packed: the build and the job know of it."""
     known = "sparse" in target.info.features and "fixed_blocks" not in target.info.features
     return known and job.vector is None and job.window is None
-
-
-def why_dense(target: Target) -> str:
-    """Return why a text model's program has no packed B; empty: nor has the build."""
-    return _PARTS if "sparse" in target.info.features else ""
 
 
 def packed_job(
@@ -49,16 +40,19 @@ def packed_job(
     if not packs(job, target):
         return None
     stores, _ = stores_of(job, target)
-    least, best = job_cycles(job, target), None
+    least, most, best = job_cycles(job, target), 2 * stores.b_bytes, None
     for one in wide_enough(job, target, CHUNK, _TRIED):
         wide = one.block_n * stores.tile_n * stores.b_bits // 8
         size = BlockSize(one.block_k * stores.tile_k, wide)
         try:
-            images = [pack_image(rows, size, most=2 * stores.b_bytes) for rows in matrices]
+            longest = max(image_bytes(rows, size, most=most) for rows in matrices)
         except ValueError:  # rows of blocks are too short
             continue
-        longest = max(map(len, images))
         packed = replace(one, ldb=longest, packed=True)
         if longest < matrices[0].size and (took := job_cycles(packed, target)) < least:
-            least, best = took, (packed, [image.ljust(longest, bytes(1)) for image in images])
-    return best
+            least, best = took, (packed, size)
+    if best is None:
+        return None
+    packed, size = best
+    images = [pack_image(rows, size, most=most) for rows in matrices]
+    return packed, [image.ljust(packed.ldb, bytes(1)) for image in images]

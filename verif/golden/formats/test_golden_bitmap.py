@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from golden.formats.bitmap import pack_bitmap, unpack_bitmap
+from golden.formats.bitmap import (
+    BlockSize,
+    image_bytes,
+    pack_bitmap,
+    pack_image,
+    unpack_bitmap,
+    unpack_image,
+)
 
 
 def test_a_chunk_is_a_mask_and_the_bytes_that_it_has() -> None:
@@ -26,6 +33,26 @@ def test_codes_come_back(count: int, share: float) -> None:
     assert (
         masks + np.count_nonzero(codes) <= len(data) < masks + np.count_nonzero(codes) + masks + 1
     )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.6, 1.0])
+def test_bytes_are_counted_as_they_are_made(share: float) -> None:
+    """Of blocks of all sizes, those at ends too, raw ones and those of zeros."""
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        shape = rng.integers(1, 70), rng.integers(1, 130)
+        rows = (rng.integers(1, 256, shape) * (rng.random(shape) >= share)).astype(np.uint8)
+        rows[:, : shape[1] // 3] = 0
+        size = BlockSize(int(rng.integers(1, 80)), int(rng.integers(1, 140)))
+        image = np.frombuffer(pack_image(rows, size), np.uint8)
+        assert image_bytes(rows, size) == len(image)
+        unpacked = unpack_image(image, (int(shape[0]), int(shape[1])), size)
+        assert unpacked is not None
+        assert np.array_equal(unpacked, rows)
+    size = BlockSize(64, 64)
+    for one in (pack_image, image_bytes):
+        with pytest.raises(ValueError, match="block of 64 rows of 2 bytes must take 99 bytes"):
+            one(np.ones((64, 2), np.uint8), size, most=99)
 
 
 def test_half_of_zeros_take_five_eighths() -> None:
