@@ -41,7 +41,7 @@ def pack_bitmap(codes: np.ndarray) -> bytes:
     ----------
     codes : one axis, int8 or uint8; zeros are appended up to a multiple of 32.
     """
-    return pack_block(np.asarray(codes).view(np.uint8)[None])
+    return _chunks(np.asarray(codes).view(np.uint8)[None], ENTRY_BYTES)
 
 
 def unpack_bitmap(data: bytes, count: int) -> np.ndarray:
@@ -84,8 +84,8 @@ def pack_block(rows: Bytes, *, raw: bool = False) -> bytes:
     """Pack the rows of a block: chunks of a mask and what it marks; or, raw, rows as they are.
 
     A row begins with a chunk, and its last chunk may be shorter. The mask has a bit for each byte
-    of the chunk, the lowest for the first one; the bytes that are not zero follow, and zeros up to
-    a multiple of four. Raw rows end with zeros alike.
+    of the chunk, the lowest for the first one; the bytes that are not zero follow, and the next
+    chunk. Behind the last row, raw or not, are zeros up to a multiple of four.
 
     Parameters
     ----------
@@ -94,19 +94,21 @@ def pack_block(rows: Bytes, *, raw: bool = False) -> bytes:
 
     Notes
     -----
-    The layout of a chunk is that of the sparse tiles of AMD's AIE-ML (UG1603, AM020). Loaded as
-    sparse, computed as dense: Flash-LLM (Xia et al. 2023).
+    The layout of a chunk is that of the sparse tiles of AMD's AIE-ML (UG1603, AM020), which have
+    zeros behind each one. Loaded as sparse, computed as dense: Flash-LLM (Xia et al. 2023).
     """
-    whole = ENTRY_BYTES if raw else CHUNK
-    filled = np.pad(rows, ((0, 0), (0, -rows.shape[1] % whole)))
-    if raw:
-        return filled.tobytes()
-    chunks = filled.reshape(-1, CHUNK)
+    data = rows.tobytes() if raw else _chunks(rows, 1)
+    return data + bytes(-len(data) % ENTRY_BYTES)
+
+
+def _chunks(rows: Bytes, align: int) -> bytes:
+    """Pack rows in chunks, each of a multiple of some bytes."""
+    chunks = np.pad(rows, ((0, 0), (0, -rows.shape[1] % CHUNK))).reshape(-1, CHUNK)
     there = chunks != 0
     # What is stored comes first, in its order, and zeros behind it.
     stored = np.take_along_axis(chunks, np.argsort(~there, axis=1, kind="stable"), axis=1)
     count = there.sum(axis=1)
-    used = ENTRY_BYTES + count + -count % ENTRY_BYTES
+    used = ENTRY_BYTES + count + -count % align
     parts = np.hstack([np.packbits(there, axis=1, bitorder="little"), stored])
     return parts[np.arange(parts.shape[1]) < used[:, None]].tobytes()
 
@@ -130,8 +132,8 @@ def unpack_block(packed: Bytes, size: BlockSize, *, raw: bool = False) -> Bytes 
             if at + count > len(packed):
                 return None
             chunk[marked] = packed[at : at + count]
-            at += -(-count // ENTRY_BYTES) * ENTRY_BYTES
-    return rows if at == len(packed) else None
+            at += count
+    return rows if at + -at % ENTRY_BYTES == len(packed) else None
 
 
 def pack_image(rows: Bytes, size: BlockSize, *, most: int = (1 << 32) - 1) -> bytes:
@@ -186,10 +188,10 @@ def _block_bytes(rows: Bytes, size: BlockSize) -> NDArray[np.int64]:
         there = rows[:, left : left + size.bytes] != 0
         wide = there.shape[1]
         counts = np.add.reduceat(there, range(0, wide, CHUNK), axis=1, dtype=np.int64)
-        masked = (ENTRY_BYTES + counts + -counts % ENTRY_BYTES).sum(axis=1)
-        every = np.add.reduceat([masked, counts.sum(axis=1)], tops, axis=1)
-        raw = (wide + -wide % ENTRY_BYTES) * np.diff([*tops, len(rows)])
-        made.append(np.where(every[1], [every[0], raw], [[0], [ENTRY_BYTES]]))
+        stored = np.add.reduceat(counts.sum(axis=1), tops)
+        deep = np.diff([*tops, len(rows)])
+        each = np.stack([stored + ENTRY_BYTES * counts.shape[1] * deep, wide * deep])
+        made.append(np.where(stored, each + -each % ENTRY_BYTES, [[0], [ENTRY_BYTES]]))
     return np.stack(made, axis=1)
 
 

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 from amaranth import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.utils import exact_log2
 
-__all__ = ["CHUNK", "ENTRY_BYTES", "Group", "group_of", "sum_of"]
+__all__ = ["CHUNK", "ENTRY_BYTES", "NEAR", "Group", "group_of", "near_bytes", "sum_of"]
 
 CHUNK = 32
 """Bytes of a row that share a mask."""
 ENTRY_BYTES = 4
-"""Bytes of a mask, and of an entry of the table of blocks; all else has a multiple of so many."""
+"""Bytes of a mask, and of an entry of the table of blocks; blocks have a multiple of so many."""
+NEAR = 4
+"""Bytes of a piece that are of as many lanes: a table chooses one of so many."""
 
 
 class Group(NamedTuple):
@@ -33,19 +35,34 @@ class Group(NamedTuple):
     chunk_ends: Signal
 
 
+def near_bytes(m: Module, lanes: list[Signal], base: Value, name: str) -> list[Signal]:
+    """Return the four lanes from one on, each at its place modulo four."""
+    near = [Signal(8, name=f"{name}{place}") for place in range(NEAR)]
+    for place, lane in enumerate(near):
+        turn = (base[2:] + (base[:2] > place))[: exact_log2(len(lanes)) - 2]
+        m.d.comb += lane.eq(Cat(lanes[place::NEAR]).word_select(turn, 8))
+    return near
+
+
 def group_of(
-    m: Module, lanes: list[Signal], first: Signal, block: Any, when: tuple[Value, ...]
+    m: Module,
+    width: int,
+    near: list[Signal],
+    first: Signal,
+    block: Any,
+    when: tuple[Value, ...],
 ) -> Group:
     """Find what is marked of the next piece: by the mask that is there, or the one before.
 
     Parameters
     ----------
     m : gets the logic.
-    lanes, first : bytes of masks and others; the lane of the first one.
+    width : bytes of a piece.
+    near, first : :func:`near_bytes` of the first lane, which may be a mask; which one that is.
     block : :class:`~hw.soc.bus.bitmap_unpacker.PackedBlock`.
     when : a piece leaves; a mask is taken, or a row without one begins.
     """
-    (emits, takes), width = when, len(lanes)
+    emits, takes = when
     steps, size = CHUNK // width, exact_log2(width)
     bits = [max(number.bit_length(), 1) for number in range(width + 1)]
     counts = [Signal(bits[number], name=f"count{number}") for number in range(width + 1)]
@@ -53,14 +70,10 @@ def group_of(
     names = (name for name in Group._fields if name != "counts")
     signals: dict[str, Any] = {name: Signal(shapes.get(name, 1), name=name) for name in names}
     group, step = Group(counts=counts, **signals), Signal(range(steps))
-    # The mask is in the lanes from the next multiple of four on.
-    words = [Cat(lanes[at : at + ENTRY_BYTES]) for at in range(0, width, ENTRY_BYTES)]
     mask = Signal(CHUNK)
-    word: Value = words[0]
-    if len(words) > 1:
-        at = (first[2:] + (first[:2] != 0))[: size - 2]
-        word = Cat(words).word_select(at, CHUNK)
-    m.d.comb += mask.eq(word)
+    for place in range(ENTRY_BYTES):
+        byte = Cat(near).word_select((first[:2] + place)[:2], 8)
+        m.d.comb += mask.word_select(place, 8).eq(byte)
     more, marks = Signal(CHUNK - width), Signal(width)
     here, over = Mux(takes, mask[:width], more[:width]), Signal()
     m.d.comb += [
@@ -79,14 +92,10 @@ def group_of(
             group.chunk_ends.eq(~over | ((following == steps - 1) & ~block.raw & ~block.zero)),
             *(count.eq(ones) for count, ones in zip(counts, _ones(m, marked), strict=True)),
         ]
-    # Lanes that are as many as a mask's may have one only from their first one on.
-    whole: Value = C(1, 1)
-    if width == ENTRY_BYTES:
-        whole = block.raw | block.zero | (first[:2] == 0)
     with m.If(takes):
-        m.d.sync += group.valid.eq(whole)
+        m.d.sync += group.valid.eq(1)
     # What is found behind a chunk is found again by its mask.
-    with m.If((takes & whole) | (emits & ~group.chunk_ends)):
+    with m.If(takes | (emits & ~group.chunk_ends)):
         m.d.sync += group.piece.eq(group.piece + 1)
     with m.If(emits & group.chunk_ends):
         m.d.sync += group.valid.eq(0)

@@ -9,14 +9,10 @@ from amaranth.utils import exact_log2
 
 from golden.check import Integer
 from hw.lib.fifo import Fifo
-from hw.soc.bus.bitmap_group import CHUNK, ENTRY_BYTES, Group, group_of, sum_of
+from hw.soc.bus.bitmap_group import CHUNK, ENTRY_BYTES, NEAR, Group, group_of, near_bytes, sum_of
 from hw.soc.bus.unpacker import Piece
 
 __all__ = ["BitmapUnpacker", "PackedBlock"]
-
-
-_NEAR = 4
-"""Bytes of a piece that are of as many lanes: a table chooses one of so many."""
 
 
 class PackedBlock(data.StructLayout):
@@ -126,13 +122,14 @@ class BitmapUnpacker(wiring.Component):
         ring = _Ring(*(Signal(widths.get(name, 1), name=name) for name in _Ring._fields))
         lanes = self._fill(m, ring, begins)
         of_masks = ~(block.raw | block.zero)
-        group = group_of(m, lanes, ring.first, block, (emits, takes))
-        # Masks, and rows, begin at multiples of four; a beat may have no more than its mask.
-        aligned, base = ring.first[:2] == 0, Signal(size + 1)
-        masked = of_masks & runs & aligned if self.beat_bytes == ENTRY_BYTES else of_masks & runs
-        reach = Mux(group.valid, ring.first + group.counts[-1], base + Mux(masked, ENTRY_BYTES, 0))
+        near = near_bytes(m, lanes, ring.first, "near")
+        group = group_of(m, self.beat_bytes, near, ring.first, block, (emits, takes))
+        # Of four bytes in which a block ends, the others are none.
+        pads, base = drains & (ring.first[:2] != 0), Signal(size + 1)
+        whole = Mux(of_masks & runs, ENTRY_BYTES, 0)
+        reach = Mux(group.valid, ring.first + group.counts[-1], base + whole)
         m.d.comb += [
-            base.eq(Cat(C(0, 2), ring.first[2:] + ~aligned)),
+            base.eq(Cat(ring.first[:2] & ~pads.replicate(2), ring.first[2:] + pads)),
             there.eq(reach <= ring.top),
             # The last piece of a block leaves when all its bytes are known to be right.
             self.o.valid.eq(full & (runs | idle)),
@@ -147,7 +144,7 @@ class BitmapUnpacker(wiring.Component):
             self.i_block.ready.eq(blocks.i.ready | self.o_wrong),
             self.o_idle.eq(idle & ~blocks.o.valid & ~full),
         ]
-        self._turn(m, lanes, ring.first, group, emits)
+        self._turn(m, lanes, near, ring.first, group, emits)
         ends = group.row_ends & (rows == block.rows)
         with m.If(move):
             m.d.sync += full.eq(emits)
@@ -223,7 +220,13 @@ class BitmapUnpacker(wiring.Component):
         return lanes
 
     def _turn(
-        self, m: Module, lanes: list[Signal], first: Signal, group: Group, emits: Value
+        self,
+        m: Module,
+        lanes: list[Signal],
+        near: list[Signal],
+        first: Signal,
+        group: Group,
+        emits: Value,
     ) -> None:
         """Make a piece of the bytes that are marked, which are in lanes one after the other.
 
@@ -231,14 +234,12 @@ class BitmapUnpacker(wiring.Component):
         each is another one modulo four; so these are chosen first, and each byte is one of them.
         """
         size = exact_log2(self.beat_bytes)
-        for start in range(0, self.beat_bytes, _NEAR):
-            base = Signal(size, name=f"base{start}")
-            m.d.comb += base.eq(sum_of(first, group.counts[start]) if start else first)
-            near = [Signal(8, name=f"near{start + place}") for place in range(_NEAR)]
-            for place, lane in enumerate(near):
-                turn = (base[2:] + (base[:2] > place))[: size - 2]
-                m.d.comb += lane.eq(Cat(lanes[place::_NEAR]).word_select(turn, 8))
-            for number in range(start, start + _NEAR):
+        for start in range(0, self.beat_bytes, NEAR):
+            if start:
+                base = Signal(size, name=f"base{start}")
+                m.d.comb += base.eq(sum_of(first, group.counts[start]))
+                near = near_bytes(m, lanes, base, f"near{start}_")
+            for number in range(start, start + NEAR):
                 at = Signal(2, name=f"at{number}")
                 m.d.comb += at.eq(sum_of(first[:2], group.counts[number][:2]) if number else first)
                 byte = self.o.payload.data.word_select(number, 8)

@@ -8,7 +8,14 @@ import pytest
 from amaranth.sim import Simulator
 from scipy import sparse
 
-from golden.formats.bitmap import BlockSize, pack_block, pack_image, unpack_block, unpack_image
+from golden.formats.bitmap import (
+    BlockSize,
+    pack_bitmap,
+    pack_block,
+    pack_image,
+    unpack_block,
+    unpack_image,
+)
 from hw.catalog import Design
 from hw.soc.bus.bitmap_unpacker import BitmapUnpacker
 
@@ -124,10 +131,16 @@ def test_bitmap_unpacker_refuses_what_golden_refuses(beat: int) -> None:
 
 
 def test_layout_is_that_which_is_published() -> None:
-    """A mask of 32 bits, the lowest for the first byte; then what is not zero, in whole words."""
+    """A mask of 32 bits, the lowest for the first byte; then what is not zero, and the next mask.
+
+    Blocks alone are filled up to whole words; where each chunk is, it is AIE-ML's.
+    """
     row = np.zeros((1, 34), np.uint8)
     row[0, [0, 9, 31, 33]] = 1, 2, 3, 4
-    assert pack_block(row) == bytes([1, 2, 0, 128, 1, 2, 3, 0, 2, 0, 0, 0, 4, 0, 0, 0])
+    assert pack_block(row) == bytes([1, 2, 0, 128, 1, 2, 3, 2, 0, 0, 0, 4])
+    assert pack_bitmap(row[0]) == bytes([1, 2, 0, 128, 1, 2, 3, 0, 2, 0, 0, 0, 4, 0, 0, 0])
+    assert pack_block(row[:, :9]) == bytes([1, 0, 0, 0, 1, 0, 0, 0])
+    assert pack_block(row[:, :9], raw=True) == bytes([1, *[0] * 11])
     half = np.tile(np.array([5, 0], np.uint8), (4, 32))
     assert len(pack_block(half)) == 0.625 * half.size
     assert len(pack_block(half, raw=True)) == half.size
