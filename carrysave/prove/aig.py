@@ -127,7 +127,7 @@ class Step:
         inputs, latches, outputs, ands = map(int, lines[0].split()[2:6])
         size = inputs + latches + outputs + ands
         rows = [list(map(int, line.split())) for line in lines[1 : size + 1]]
-        symbols, aliases = {}, {}
+        symbols, aliases = {}, dict[str, str]()
         for line in lines[size + 1 :]:
             if match := re.fullmatch(r"([ilo])(\d+) (.*)", line):
                 # All names of a bit; the last has the places that it is in.

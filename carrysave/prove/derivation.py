@@ -71,9 +71,9 @@ class Derivation:
             add(difference, literal(made.read), -1)
             parts = [(steps.get(each, each), factor) for each, factor in made.factors.items()]
             steps[node] = self._combine(parts, difference)
-        self._combine(
-            [*last, *((steps[node], {(): n}) for node, n in replaced.items() if n)], claim
-        )
+        for node, often in replaced.items():
+            last.append((steps[node], {(): often} if often else {}))
+        self._combine(last, claim)
 
     def _combine(self, parts: Combination, conclusion: Polynomial) -> int:
         return self._rule([part for part in parts if part[1]], conclusion)

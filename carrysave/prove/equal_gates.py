@@ -11,6 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from carrysave.prove.aig import Aig, node_of
 from carrysave.prove.definitions import gate
@@ -28,6 +29,9 @@ _CHECKS = 256
 """Patterns that show most of those that differ, before anything is rewritten."""
 _MONOMIALS = 1 << 13
 _CANDIDATES = 6
+_Order = Callable[[int, int], tuple[int, int]]
+_ORDERS: tuple[_Order, ...] = (lambda more, node: (more, -node), lambda _, node: (0, -node))
+"""Which leaf is looked into next: that with the fewest more, or the farthest from the inputs."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,7 @@ class _Sweep:
         """Prove that a gate is a literal of the design."""
         claim: Polynomial = {(node,): 1}
         add(claim, literal(read), -1)
-        # What adds the fewest leaves, then what is the farthest from the inputs.
-        for order in (lambda more, each: (more, -each), lambda _, each: (0, -each)):
+        for order in _ORDERS:
             best: set[int] | None = None
             for leaves in self._cuts(node, node_of(read), order):
                 if (best is None or len(leaves) < len(best)) and not self._differ(
@@ -102,7 +105,7 @@ class _Sweep:
             try:
                 rewritten = rewrite(
                     claim,
-                    lambda each, best=best: None if each in best else self._value(each),
+                    partial(self._value, best),
                     lambda each: (each,),
                     limit=_MONOMIALS,
                 )
@@ -112,7 +115,10 @@ class _Sweep:
                 return Equal(read, rewritten.factors)
         return None
 
-    def _value(self, node: int) -> Polynomial | None:
+    def _value(self, leaves: set[int], node: int) -> Polynomial | None:
+        """Return what a gate is made of; None of a leaf."""
+        if node in leaves:
+            return None
         made = self.equal.get(node)
         return gate(self.aig, node) if made is None else literal(made.read)
 
@@ -124,9 +130,7 @@ class _Sweep:
             for each in read
         )
 
-    def _cuts(
-        self, node: int, other: int, order: Callable[[int, int], tuple[int, int]]
-    ) -> Iterator[set[int]]:
+    def _cuts(self, node: int, other: int, order: _Order) -> Iterator[set[int]]:
         """Yield sets of gates that two are functions of, nearer and nearer to the inputs."""
         leaves = {node, other} - {0}
         while len(leaves) <= _LEAVES:

@@ -13,7 +13,7 @@ from carrysave.prove.circuit import circuit_of, design_of
 from carrysave.prove.core import NotUnderstoodError
 from carrysave.prove.equal_gates import equal_gates, needed
 from carrysave.prove.netlist import FAMILIES, Cells, mapped_for, netlist_circuit
-from carrysave.prove.polynomial import add, literal, product
+from carrysave.prove.polynomial import Polynomial, add, literal, product
 from carrysave.prove.prove import Proof, prove
 from carrysave.prove.proving import Verdict
 from verif.support.cases import long
@@ -89,7 +89,7 @@ def test_another_cell_is_refuted(tmp_path: Path) -> None:
     circuit = circuit_of(design)
     refuted = proven = 0
     for cell, other in OTHERS.items():
-        for place in [each.start() for each in re.finditer(rf"\b{cell}\b", netlist)][:6]:
+        for place in [each.start() for each in re.finditer(rf"\b{cell}\b", netlist)][:4]:
             broken = netlist[:place] + netlist[place:].replace(cell, other, 1)
             try:
                 proof = prove(
@@ -128,16 +128,29 @@ def test_equal_gates_follow_from_their_definitions() -> None:
     assert third >> 1 not in equal
     assert needed(equal, [third >> 1]) == []
     assert needed(equal, [node]) == [node]
-    total: dict[tuple[int, ...], int] = {}
+    total: Polynomial = {}
     for each, factor in equal[node].factors.items():
         gate = aig.gates[each]
         assert gate is not None
-        axiom = {(each,): 1}
+        axiom: Polynomial = {(each,): 1}
         add(axiom, product(literal(gate[0]), literal(gate[1])), -1)
         add(total, product(factor, axiom))
-    claim = {(node,): 1}
+    claim: Polynomial = {(node,): 1}
     add(claim, literal(equal[node].read), -1)
     assert total == claim
+
+
+def test_gates_that_differ_once_in_a_million_times_are_not_equal() -> None:
+    """Values that are drawn do not show it."""
+    aig = Aig()
+    x, y, *more = (aig.input(str(number)) for number in range(22))
+    both = aig.both(x, y)
+    guide = len(aig.gates)
+    every = more[0]
+    for each in more[1:]:
+        every = aig.both(every, each)
+    assert aig.both(both, every ^ 1) >> 1 not in equal_gates(aig, guide)
+    assert every >> 1 not in equal_gates(aig, guide)
 
 
 ARGUMENTS = [word for key, value in SMALL.items() for word in ("-p", f"{key}={value}")]

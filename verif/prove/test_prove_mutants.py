@@ -1,13 +1,18 @@
 """Mutants of circuits: proven are those, and only those, that are right for all values."""
 
 import random
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from carrysave.asic.bench_job import netlist_sources
+from carrysave.asic.liberty.cells import cell_models, osu018
 from carrysave.prove.circuit import circuit_of, design_of
 from carrysave.prove.core import Core, NotUnderstoodError
 from carrysave.prove.counterexample import wrong
+from carrysave.prove.netlist import Cells, netlist_circuit
 from carrysave.prove.prove import Proof, prove
 from carrysave.prove.proving import Verdict
 from golden.pe.mac import MacSpec
@@ -41,7 +46,8 @@ def right_for_all(core: Core, proof: Proof, spec: MacSpec) -> bool:
 
     A few mutants have more registers, and of more than 18 inputs so many values are drawn.
     """
-    aig, statement = core.aig, proof.parts[-1].statement
+    statement = proof.parts[-1].statement
+    aig = statement.aig
     rows = np.arange(1 << min(len(aig.names), 18), dtype=np.int64)
     draw = np.random.default_rng(1)
     values = [np.packbits(np.zeros(len(rows), bool))] * len(aig.gates)
@@ -98,10 +104,30 @@ def test_mutants_are_proven_only_if_they_are_right(
     assert refuted >= count // 3
 
 
+def test_mutants_of_netlists_are_proven_only_if_they_are_right(tmp_path: Path) -> None:
+    design, draw = design_of("opt1", TINY), random.Random(3)
+    circuit = circuit_of(design)
+    library = osu018()
+    netlist = netlist_sources(design, library, tmp_path)[0].read_text()
+    mapped = netlist_circuit(design.module, netlist, Cells(cell_models(library)))
+    verdicts = Counter[Verdict]()
+    for _ in range(30):
+        try:
+            proof = prove(circuit, design.spec, netlist=mutant(mapped, draw))
+        except NotUnderstoodError:
+            continue
+        verdicts[proof.verdict] += 1
+        if proof.core is not None:
+            right = right_for_all(proof.core, proof, design.spec)
+            assert right == (proof.verdict is Verdict.PROVEN)
+    assert verdicts[Verdict.REFUTED] >= 10
+    assert not verdicts[Verdict.OPEN]
+
+
 def test_proofs_do_not_need_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Algebra alone decides most, and has values for which a sum is wrong."""
-    monkeypatch.setattr("carrysave.prove.prove.search", lambda *_, **__: None)
-    monkeypatch.setattr("carrysave.prove.prove._LIMIT", 4000)
+    monkeypatch.setattr("carrysave.prove.proving.search", lambda *_, **__: None)
+    monkeypatch.setattr("carrysave.prove.proving.LIMIT", 4000)
     design, draw = design_of("opt1", TINY), random.Random(7)
     circuit = circuit_of(design)
     verdicts = []
