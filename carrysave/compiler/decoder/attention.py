@@ -1,6 +1,7 @@
 """Decoders that mix tokens by attention, with a cache, in golden's arithmetic."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Decoder(Blocks):
     """
 
     OUTPUT = "attn_output"
+    ROOMS: ClassVar[tuple[str, ...]] = ("codes", "steps", "offsets")
+    """Of keys and values: members, with a `_` before, of layers x sides x heads x tokens x some."""
 
     def __init__(self, model: Model, *, cache: int, bits: int = 8, units: Units = GOLDEN):
         super().__init__(model, cache=cache, units=units)
@@ -69,8 +72,7 @@ class Decoder(Blocks):
     def left(self, length: int) -> dict[str, np.ndarray]:
         """Return codes, steps and offsets of keys and values, and what keys are less."""
         self._make_room(length)
-        every = {"codes": self._codes, "steps": self._steps, "offsets": self._offsets}
-        rows = {name: array[:, :, :, :length] for name, array in every.items()}
+        rows = {name: getattr(self, f"_{name}")[:, :, :, :length] for name in self.ROOMS}
         return {**rows, "common": self._common}
 
     def _make_room(self, length: int) -> None:
@@ -79,16 +81,16 @@ class Decoder(Blocks):
         if length <= there:
             return
         more = min(max(length, 2 * there, _FIRST), self.cache) - there
-        for name in ("_codes", "_steps", "_offsets"):
-            whole = np.pad(getattr(self, name), [(0, 0)] * 3 + [(0, more), (0, 0)])
-            setattr(self, name, whole)
+        for name in self.ROOMS:
+            whole = np.pad(getattr(self, f"_{name}"), [(0, 0)] * 3 + [(0, more), (0, 0)])
+            setattr(self, f"_{name}", whole)
         places = np.arange(there, there + more)
         for rope, known in self._turns.items():
             fresh = turns(places, rope.frequencies, rope.factor)
             self._turns[rope] = np.concatenate([known, fresh], axis=1)
 
     def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
-        shape, count, units = self.model.shape, len(h), self.units
+        shape, count = self.model.shape, len(h)
         self._make_room(self.length + count)
         q, k, v = self._products(layer, h, "attn_q", "attn_k", "attn_v")
         q, k = self._heads(q, layer.query_gain), self._heads(k, layer.key_gain)
@@ -96,27 +98,35 @@ class Decoder(Blocks):
         places = np.arange(self.length, self.length + count)
         if layer.rope is not None:
             q, k = (rotated(x, self._turns[layer.rope][:, places]) for x in (q, k))
-        scale = shape.score_scale or 1 / math.sqrt(shape.head)
         if self.bits == 4:
             q, k = hadamard(q), hadamard(k)
-            scale /= hadamard_size(shape.head)
             if self.length == 0 and not shape.score_cap:
                 self._common[number] = k[:, :GROUP].mean(axis=1, keepdims=True)
             k = k - self._common[number]
-        for side, x in enumerate((k, v)):
-            encoded = units.cached(x, self.bits, GROUP)
-            for one, values in zip((self._codes, self._steps, self._offsets), encoded, strict=True):
-                one[number, side, :, places] = values.swapaxes(0, 1)
-        made = self._attended(number, layer, q, scale)
+        self._keep(number, places, k, v)
+        made = self._attended(number, layer, q)
         return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
 
-    def _attended(self, number: int, layer: Layer, q: np.ndarray, scale: float) -> np.ndarray:
+    @property
+    def _scale(self) -> float:
+        """What products of queries and keys, as they are here, are multiplied by."""
+        size = self.model.shape.head
+        scale = self.model.shape.score_scale or 1 / math.sqrt(size)
+        return scale / hadamard_size(size) if self.bits == 4 else scale
+
+    def _keep(self, number: int, places: np.ndarray, k: np.ndarray, v: np.ndarray) -> None:
+        """Write keys and values of tokens, heads x tokens x head, to the cache."""
+        for side, x in enumerate((k, v)):
+            encoded = self.units.cached(x, self.bits, GROUP)
+            for one, values in zip((self._codes, self._steps, self._offsets), encoded, strict=True):
+                one[number, side, :, places] = values.swapaxes(0, 1)
+
+    def _attended(self, number: int, layer: Layer, q: np.ndarray) -> np.ndarray:
         """Add up values by the softmax of scores.
 
         Parameters
         ----------
         q : queries of the last tokens, heads x rows x head.
-        scale : of scores.
 
         Returns
         -------
@@ -131,7 +141,7 @@ class Decoder(Blocks):
         for start in range(0, count, units.rows):
             chunk = slice(start, start + units.rows)
             seen = slice(int(places[chunk][-1]) + 1)
-            factors = np.ldexp(scale, powers[:, :, chunk])[..., None]
+            factors = np.ldexp(self._scale, powers[:, :, chunk])[..., None]
             scores = self._scores(number, codes[:, :, chunk], seen) * factors
             shares = self._shares(layer, scores, places[chunk])
             made[:, :, chunk] = self._values(number, shares, seen)

@@ -48,7 +48,7 @@ class ChannelDecoder(Decoder):
         for every in (*self._keys, *self._rounded):
             every.clear()
 
-    def _attended(self, number: int, layer: Layer, q: np.ndarray, scale: float) -> np.ndarray:
+    def _attended(self, number: int, layer: Layer, q: np.ndarray) -> np.ndarray:
         shape, count, units = self.model.shape, q.shape[1], self.units
         self._round(number, self.length + count)
         q = q.astype(np.float64).reshape(shape.shared, -1, count, shape.head)
@@ -61,7 +61,7 @@ class ChannelDecoder(Decoder):
             latest = np.ldexp(self._scores(number, codes.astype(np.float64), seen), powers)
             scores = np.concatenate([self._by_channels(number, part, full), latest], axis=-1)
             places = np.arange(self.length + start, self.length + last)
-            shares = self._shares(layer, scores * scale, places)
+            shares = self._shares(layer, scores * self._scale, places)
             made[:, :, start:last] = self._values(number, shares[..., full:], seen)
             if full:
                 before = self._before(number, full)

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass, replace
 
-from carrysave.compiler.decoder.lowering import F64, I8
+from carrysave.compiler.decoder.hadamard import hadamard_size
+from carrysave.compiler.decoder.lowering import F32, F64, I8
 from carrysave.compiler.decoder.units import GROUP
 from carrysave.compiler.front.decoder import Shape
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.floats import Format, Operation
 
-__all__ = ["POSITION", "Cache", "stored"]
+__all__ = ["POSITION", "Cache", "stored", "turned"]
 
 POSITION = "position"
 """A parameter of the program."""
@@ -71,3 +72,17 @@ def stored(to: Builder, x: Buffer, shape: Shape, tokens: int, *, bits: int, keys
             limits=(0, 15),
         )
     return Cache(codes, steps, lows, blocks)
+
+
+def turned(to: Builder, x: Buffer, head: int) -> Buffer:
+    """Turn heads by the Hadamard transform, not scaled."""
+    step = 1
+    while step < hadamard_size(head):
+        out = to.array(F32, x.columns)
+        (low, high), (sums, rest) = (
+            [one.split(2 * step).across(first, step) for first in (0, step)] for one in (x, out)
+        )
+        to.floats(Operation.ADD, sums, low, high)
+        to.floats(Operation.SUBTRACT, rest, low, high)
+        x, step = out, 2 * step
+    return x

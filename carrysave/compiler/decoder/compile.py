@@ -13,10 +13,13 @@ from carrysave.compiler.decoder.cores import CORES, NF4
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
+from carrysave.compiler.decoder.lowering_one_pass import BLOCKS, OnePassLowering
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
+from carrysave.compiler.decoder.one_pass import BLOCK, one_pass_unit, side_of, why_not_one_pass
 from carrysave.compiler.decoder.row_gates import ROWS
 from carrysave.compiler.decoder.units import GROUP, VECTOR, unit_for
 from carrysave.compiler.front.decoder import FEED, MOST_TOKENS, Model
+from carrysave.compiler.lowered.heads import HOST, ONE_PASS
 from carrysave.compiler.program.assemble import assembled
 from carrysave.compiler.program.build import Builder
 from carrysave.compiler.program.image import Image
@@ -26,6 +29,7 @@ from carrysave.compiler.run.network import Runner
 from carrysave.compiler.target.target import Target
 from carrysave.driver.system import Parameter
 from carrysave.errors import check_choice, refusal
+from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 
 __all__ = [
@@ -42,20 +46,32 @@ LOGITS = "logits"
 """Output of the program."""
 
 
-def needed_parameters(*, cache: int = VECTOR.length, blend: bool = False) -> dict[str, str]:
+def needed_parameters(
+    *, cache: int = VECTOR.length, blend: bool = False, attention: str = HOST
+) -> dict[str, str]:
     """Return the parameters of a co-processor that a program needs: the vector unit.
 
     Its rows have as many scores as a cache has tokens. With blends, it makes the gates of recurrent
-    states, too.
+    states, too. For attention in one pass, it makes shares, of a byte, and groups are scaled.
     """
+    if attention == ONE_PASS:
+        more = {"code_bytes": "2", "per_column": "false", "group_scales": "fp16"}
+        return {"vector": _text_of(one_pass_unit(cache)), **more, "accumulate": "false"}
     unit = replace(ROWS if blend else VECTOR, length=unit_for(cache).length)
-    facts = ",".join(f"{name}={value}" for name, value in vars(unit).items())
-    return {"vector": f"vector_unit({facts})", "requantise": "false", "accumulate": "false"}
+    return {"vector": _text_of(unit), "requantise": "false", "accumulate": "false"}
 
 
-def block_of(parameters: Mapping[str, str], cache: int = VECTOR.length) -> Design:
+def _text_of(unit: VectorUnitSpec) -> str:
+    """Return a vector unit as a parameter has it."""
+    return f"vector_unit({','.join(f'{name}={value}' for name, value in vars(unit).items())})"
+
+
+def block_of(
+    parameters: Mapping[str, str], cache: int = VECTOR.length, attention: str = HOST
+) -> Design:
     """Return a co-processor with the vector unit for a cache, and other parameters as given."""
-    needed = needed_parameters(cache=cache, blend=parameters.get("blend") == "true")
+    blend = parameters.get("blend") == "true"
+    needed = needed_parameters(cache=cache, blend=blend, attention=attention)
     return Design.parse("coprocessor", {**needed, **parameters})
 
 
@@ -119,6 +135,8 @@ def compile_decoder(
     if not 1 <= cache <= most:
         raise refusal("cache", f"1..{most} tokens", str(cache))
     _check(model, target, cache)
+    if _one_pass(target) and (reason := why_not_one_pass(model, bits or model.cache_bits)):
+        raise ValueError(reason)
     if (bits or model.cache_bits) == 4 and model.shape.head % GROUP:
         size = model.shape.head
         raise ValueError(f"heads must be of 32, 64, ... values for a cache of 4 bits, not {size}")
@@ -127,8 +145,11 @@ def compile_decoder(
     parameters = [Parameter(name=TOKEN, low=0, high=model.shape.words - 1)]
     lowering: Lowering = RecurrentLowering(model, builder)
     if model.form == "attention":
-        lowering = AttentionLowering(model, builder, cache, bits or model.cache_bits)
+        way = OnePassLowering if _one_pass(target) else AttentionLowering
+        lowering = way(model, builder, cache, bits or model.cache_bits)
         parameters.append(Parameter(name=POSITION, low=0, high=cache - 1))
+        if _one_pass(target):
+            parameters.append(Parameter(name=BLOCKS, low=0, high=(cache - 1) // BLOCK))
     logits = lowering.logits()
     ends = [*lowering.cuts, len(builder.steps)]
     return assembled(
@@ -161,13 +182,38 @@ def _check(model: Model, target: Target, cache: int) -> None:
         wrong.append(f"K must be 1..{target.mode.k_max}, the engine's k_max, not {longest}")
     needed = unit_for(cache)
     gates = replace(needed, operations=ROWS.operations)
-    if unit is None or replace(unit, lanes=VECTOR.lanes) not in (needed, gates):
-        facts = ",".join(f"{name}={value}" for name, value in vars(needed).items())
-        wrong.append(f"vector must be vector_unit({facts}), but for lanes, not {unit}")
+    allowed = (one_pass_unit(cache),) if _one_pass(target) else (needed, gates)
+    if unit is None or replace(unit, lanes=VECTOR.lanes) not in allowed:
+        wrong.append(f"vector must be {_text_of(allowed[0])}, but for lanes, not {unit}")
+    elif _one_pass(target):
+        wrong += _wrong_of_one_pass(model, target)
     elif target.spec.sizes:
         wrong.append("requantise must be false: jobs of the vector unit have codes of 2 bytes")
     if wrong:
         raise ValueError("; ".join(wrong))
+
+
+def _one_pass(target: Target) -> bool:
+    """Return whether a co-processor is for attention in one pass: its vector unit makes shares."""
+    unit = target.spec.vector
+    return unit is not None and unit.builds(["exps"])
+
+
+def _wrong_of_one_pass(model: Model, target: Target) -> list[str]:
+    """Say what a co-processor lacks for attention in one pass."""
+    spec, wrong, beat = target.spec, list[str](), target.spec.inside.k
+    if not spec.sizes or spec.group_scales != "fp16":
+        wrong.append(
+            "code_bytes must be 2 and group_scales fp16 for attention in one pass, not"
+            f" {spec.code_bytes} and {spec.group_scales}"
+        )
+    if target.mode.b_stored != target.mode.a:
+        bits = target.mode.b_stored.bits
+        wrong.append(f"engine must have B of int8 for attention in one pass, not {bits} bits")
+    if side_of(model.shape.head) % beat:
+        side = side_of(model.shape.head)
+        wrong.append(f"a beat of K must be 1..{side} codes, a power of two, not {beat}")
+    return wrong
 
 
 class ProgramDecoder:
@@ -184,12 +230,12 @@ class ProgramDecoder:
         self.cache, self.length = cache, 0
         self.logits = program.results[LOGITS].view(memory)
         # Others are of experts, which the program chooses.
-        self._known = {one.name for one in program.parameters} & {TOKEN, POSITION}
+        self._known = {one.name for one in program.parameters} & {TOKEN, POSITION, BLOCKS}
         self._run = partial(network.run, program, {}, memory, runner)
 
     def parameters(self, token: int, place: int) -> dict[str, int]:
         """Return the parameters of the program's run for a token at a place."""
-        values = {TOKEN: token, POSITION: place}
+        values = {TOKEN: token, POSITION: place, BLOCKS: place // BLOCK}
         return {name: values[name] for name in self._known}
 
     def step(self, tokens: np.ndarray, *, last: bool = False) -> np.ndarray:

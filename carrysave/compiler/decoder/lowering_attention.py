@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from carrysave.compiler.decoder.caches import POSITION, Cache, stored
+from carrysave.compiler.decoder.caches import POSITION, Cache, stored, turned
 from carrysave.compiler.decoder.hadamard import hadamard_size
 from carrysave.compiler.decoder.lowering import F32, F64, I8, I16, I32, Lowering
 from carrysave.compiler.decoder.lowering_activation import capped
@@ -43,33 +43,43 @@ class AttentionLowering(Lowering):
 
     def mixed(self, name: str, layer: Layer, h: Buffer) -> Buffer:
         """Mix a row with those in the cache."""
-        to, shape = self.to, self.model.shape
+        to = self.to
         q, k, v = self.products(name, layer, h, "attn_q", "attn_k", "attn_v")
         q = self.normed(name + "attn_q_norm", q, layer.query_gain)
         k = self.normed(name + "attn_k_norm", k, layer.key_gain)
         with to.naming(name + "attn", "Attention"):
             if layer.rope is not None:
                 q, k = self._rotated(q, layer.rope), self._rotated(k, layer.rope)
-            scale = shape.score_scale or 1 / math.sqrt(shape.head)
-            if self.bits == 4:
-                q, k = self._turned(q), self._turned(k)
-                scale /= hadamard_size(shape.head)
-                if not shape.score_cap:
-                    k = self._less_the_first(k)
-            keys = stored(to, k, shape, self.cache, bits=self.bits, keys=True)
-            values = stored(to, v, shape, self.cache, bits=self.bits, keys=False)
-            codes, powers = to.array(I8, q.columns), to.array(Format.POWER, shape.heads)
-            parts = codes.split(shape.head), q.split(shape.head)
-            to.floats(Operation.ALIGN, *parts, powers.turned, width=8)
-            factors = to.array(F64, shape.heads)
-            to.floats(Operation.MULTIPLY, factors, to.constant(scale, F64), powers)
-            scores = self._scores(codes.split(shape.head), keys)
-            to.floats(Operation.MULTIPLY, scores, scores, factors.turned)
-            if shape.score_cap:
-                capped(self.to, scores, shape.score_cap)
-            if 0 < layer.window < self.cache:
-                to.floats(Operation.ADD, scores, scores, self._unseen(layer.window))
-            return self._weighted(self._softmax(scores), values)
+            return self._attended(layer, q, k, v)
+
+    def _attended(self, layer: Layer, q: Buffer, k: Buffer, v: Buffer) -> Buffer:
+        """Write keys and values to the cache; return values by the softmax of scores."""
+        to, shape = self.to, self.model.shape
+        scale = shape.score_scale or 1 / math.sqrt(shape.head)
+        if self.bits == 4:
+            q, k = turned(to, q, shape.head), turned(to, k, shape.head)
+            scale /= hadamard_size(shape.head)
+            if not shape.score_cap:
+                k = self._less_the_first(k)
+        keys = stored(to, k, shape, self.cache, bits=self.bits, keys=True)
+        values = stored(to, v, shape, self.cache, bits=self.bits, keys=False)
+        codes, powers = to.array(I8, q.columns), to.array(Format.POWER, shape.heads)
+        parts = codes.split(shape.head), q.split(shape.head)
+        to.floats(Operation.ALIGN, *parts, powers.turned, width=8)
+        factors = to.array(F64, shape.heads)
+        to.floats(Operation.MULTIPLY, factors, to.constant(scale, F64), powers)
+        scores = self._scores(codes.split(shape.head), keys)
+        to.floats(Operation.MULTIPLY, scores, scores, factors.turned)
+        self._bounded(layer, scores)
+        return self._weighted(self._softmax(scores), values)
+
+    def _bounded(self, layer: Layer, scores: Buffer) -> None:
+        """Cap scores, and hide tokens that are behind a window."""
+        if self.model.shape.score_cap:
+            capped(self.to, scores, self.model.shape.score_cap)
+        if 0 < layer.window < self.cache:
+            unseen = self._unseen(layer.window)
+            self.to.floats(Operation.ADD, scores, scores, unseen)
 
     def _unseen(self, window: int) -> Buffer:
         """Return what is added to scores: much below zero, of tokens too far before this one."""
@@ -105,19 +115,6 @@ class AttentionLowering(Lowering):
         to.floats(Operation.MULTIPLY, other, odd, cosines)
         to.floats(Operation.ADD, more, one, other)
         return out
-
-    def _turned(self, x: Buffer) -> Buffer:
-        """Turn heads by the Hadamard transform, not scaled."""
-        to, step = self.to, 1
-        while step < hadamard_size(self.model.shape.head):
-            out = to.array(F32, x.columns)
-            (low, high), (sums, rest) = (
-                [one.split(2 * step).across(first, step) for first in (0, step)] for one in (x, out)
-            )
-            to.floats(Operation.ADD, sums, low, high)
-            to.floats(Operation.SUBTRACT, rest, low, high)
-            x, step = out, 2 * step
-        return x
 
     def _less_the_first(self, k: Buffer) -> Buffer:
         """Subtract the keys of the first token, which stay until the next text begins."""

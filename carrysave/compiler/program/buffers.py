@@ -36,7 +36,8 @@ class Buffer:
     column : bytes from a number of a row to the next; 0: they follow each other.
     format : of a number that a step on floats works on; NONE: codes, two's complement.
     moves : parameters, and by how many bytes the address goes on with each.
-    grows : the parameter by which columns grow, which begin as one; empty: `columns` are all.
+    grows : the parameter by which columns grow; empty: `columns` are all.
+    by : columns at the parameter's least value, 0, and more with each.
     packing : rows are of images, one behind the other, each of which has some rows; None: of none.
     """
 
@@ -50,6 +51,7 @@ class Buffer:
     format: Format = Format.NONE
     moves: tuple[tuple[str, int], ...] = ()
     grows: str = ""
+    by: int = 1
     packing: Packing | None = None
 
     @property
@@ -142,9 +144,9 @@ class Buffer:
         """Return what is so many bytes further on for each of a parameter."""
         return replace(self, moves=(*self.moves, (parameter, bytes_)))
 
-    def growing(self, parameter: str) -> "Buffer":
-        """Return as many columns, of those there are, as the parameter says, and one."""
-        return replace(self, grows=parameter)
+    def growing(self, parameter: str, by: int = 1) -> "Buffer":
+        """Return as many times `by` columns, of those there are, as the parameter says, and one."""
+        return replace(self, grows=parameter, by=by)
 
     def packs(self, job: Job) -> Job:
         """Return a product by this B: in the blocks of the image, if it is packed."""

@@ -128,17 +128,17 @@ class Builder:
         arrays = {name: one for name, one in named.items() if one is not None}
         of = [one for name, one in arrays.items() if name in ("a", "b")]
         size = out if operation not in _NARROWS else of[0]
-        grows = next((one.grows for one in arrays.values() if one.grows), "")
+        grows, by = next(((one.grows, one.by) for one in arrays.values() if one.grows), ("", 1))
         varies = [
             Varies(parameter=parameter, field=f"{name}.address", factor=bytes_)
             for name, one in arrays.items()
             for parameter, bytes_ in one.moves
         ]
         if grows:
-            varies.append(Varies(parameter=grows, field="columns", factor=1))
+            varies.append(Varies(parameter=grows, field="columns", factor=by))
         self.steps.append(Floats(
             node=self.node, operator=self.operator, operation=operation, rows=size.rows,
-            columns=1 if grows else size.columns,
+            columns=by if grows else size.columns,
             operands={name: one.operand for name, one in arrays.items()}, shift=shift,
             width=width, low=limits[0], high=limits[1], varies=tuple(varies),
             numbers=size.rows * size.columns,
@@ -193,9 +193,9 @@ class Builder:
         macs, at : products that the model needs; of :func:`.group_jobs.any_product`. None: all.
         """
         most = group_jobs.any_product(self.image.target, a, b, c, at)
-        job = replace(most, n=1 if b.grows else most.n, k=1 if a.grows else most.k)
+        job = replace(most, n=b.by if b.grows else most.n, k=a.by if a.grows else most.k)
         (moves,) = b.moves or (("", 0),)
-        ways = {"k": (a.grows, 1), "n": (b.grows, 1), "b": moves}
+        ways = {"k": (a.grows, a.by), "n": (b.grows, b.by), "b": moves}
         self._add(job, ways, most, most.m * most.k * most.n if macs is None else macs)
 
     def multiply(self, a: Buffer, b: Buffer, c: Buffer) -> None:
@@ -211,7 +211,8 @@ class Builder:
         """Add a job on rows of A, to C, and of B if any, of integers; or that lists places."""
         a, c, *b = of
         most = jobs.rows(self.image.target, operation, a, c, b=b[0] if b else None, how=how)
-        self._add(replace(most, n=1 if a.grows else most.n), {"n": (a.grows, 1)}, most, 0)
+        job = replace(most, n=a.by if a.grows else most.n)
+        self._add(job, {"n": (a.grows, a.by)}, most, 0)
 
     def run(self) -> None:
         """Have the jobs so far run."""
