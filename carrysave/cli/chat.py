@@ -89,7 +89,7 @@ def chat(
 
 def _foresee(model: Path, task: Task, options: ChatFlags, block: Block, raw: bool) -> int:
     """Measure the perplexity of a text."""
-    used = ("kv", "keys", "cache", "weights", "skip", "calibration")
+    used = ("kv", "keys", "attention", "cache", "weights", "skip", "calibration")
     others = {name: value for name, value in differing(options).items() if name not in used}
     check_left_out(
         {**vars(task), "perplexity": None, "-p": block.parameter or None, **others},

@@ -31,6 +31,13 @@ class ChatFlags(SamplingFlags, ChatOptions):
             "32 of 8 bits."
         ),
     ]
+    attention: Annotated[
+        str,
+        Parameter(
+            help="Attention: host (a softmax of whole rows), one-pass (shares by blocks of 32 keys;"
+            " of programs, jobs of a block with -p group_scales=fp16)."
+        ),
+    ]
     cache: Annotated[
         int, Parameter(help="Tokens of prompt and answer together; at most the model's context.")
     ]

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +73,8 @@ class NetworkFlags(InputSizes):
         Parameter(
             help="Attention of codes: one-pass (by blocks of keys: a vector unit with exps and"
             " divide, and shares), rows (a softmax of whole rows there), host (a host segment),"
-            " auto (with shares the first or second, of fewer cycles; else the third)."
+            " auto (with shares the first or second, of fewer cycles; else the third). Of a"
+            " language model: one-pass (with -p group_scales=fp16), host, auto (host)."
         ),
     ] = AUTO
 
@@ -141,13 +142,13 @@ def compile_model(
     """
     folder = block.folder / "compile" / model.stem
     if is_text(model):
-        if network != _NETWORK or reading != BY_THE_MODEL:
+        if replace(network, attention=AUTO) != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                "--attention, --input, --batch, --dump, --schedule, --schedule-seconds,"
+                "--input, --batch, --dump, --schedule, --schedule-seconds,"
                 " --stop-after, --timeline, --batch-axis, --constant and --state must be left"
                 f" out of {model.name}"
             )
-        described = _text(model, text, block.settings(), memory, folder)
+        described = _text(model, text, block.settings(), memory, folder, network.attention)
     else:
         check_no_text(text, model)
         target = target_of(block.settings(), memory)
@@ -165,11 +166,12 @@ def _text(
     parameters: Mapping[str, str],
     memory: str | None,
     folder: Path,
+    attention: str,
 ) -> dict[str, Any]:
     """Compile a language model, or a text encoder."""
     with Steps(errors) as steps:
         steps.step(f"compile {model.name}")
-        made = text_program(model, options, parameters, memory)
+        made = text_program(model, options, parameters, memory, attention)
         if remark := made.remark:
             steps.remark(remark)
     described, files = _write(made.program, folder, model.name, made.more)

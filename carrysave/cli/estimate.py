@@ -30,6 +30,7 @@ from carrysave.cli.options import (
 )
 from carrysave.cli.reading import BY_THE_MODEL, OF_THE_MODEL, InputSizes, Reading
 from carrysave.cli.text_models import TextFlags, is_text, text_program
+from carrysave.compiler.program.head_ways import AUTO, WAYS, HeadWays
 from carrysave.errors import UsageError, check_choice, needs
 from carrysave.exploration.estimate import Estimator, of_store
 from carrysave.progress import Steps
@@ -69,6 +70,7 @@ class _ModelFlags:
     sizes: InputSizes = OF_THE_MODEL
     text: TextFlags = text_models.BY_DEFAULT
     memory: str | None = None
+    attention: str = AUTO
 
 
 def estimate(
@@ -81,6 +83,7 @@ def estimate(
     sizes: InputSizes = OF_THE_MODEL,
     text: TextFlags = text_models.BY_DEFAULT,
     memory: MemoryName = None,
+    attention: Annotated[str, Parameter(help="Of a model: as `compile`.")] = AUTO,
     json_: Json = False,
 ) -> int:
     """Estimate area, period and power of a design before anything is built.
@@ -103,7 +106,7 @@ def estimate(
     - `carrysave estimate build/compile/model`
     - `carrysave estimate systolic_os -p m=4 --target ecp5 --model build/estimate/ecp5.json`
     """
-    given = _ModelFlags(reading=reading, sizes=sizes, text=text, memory=memory)
+    given = _ModelFlags(reading=reading, sizes=sizes, text=text, memory=memory, attention=attention)
     if design is not None and design not in CATALOG and Path(design).exists():
         if choice.config is not None or measured != _MEASURED:
             raise UsageError(
@@ -113,8 +116,8 @@ def estimate(
         return _model(Path(design), given, settings(choice.parameter), raw=json_)
     if given != _ModelFlags():
         raise UsageError(
-            "--input, --batch, --batch-axis, --constant, --state, --cache, --kv, --calibration,"
-            " --tokens and --memory are for a model's file"
+            "--attention, --input, --batch, --batch-axis, --constant, --state, --cache, --kv,"
+            " --calibration, --tokens and --memory are for a model's file"
         )
     needs("sklearn")
     check_choice("--target", measured.target, TARGETS)
@@ -154,12 +157,15 @@ def _model(path: Path, given: _ModelFlags, parameters: Mapping[str, str], *, raw
     with Steps(errors) as steps:
         steps.step(f"compile {path.name}")
         if is_text(path):
-            program = text_program(path, given.text, parameters, given.memory).program
+            asked = parameters, given.memory, given.attention
+            program = text_program(path, given.text, *asked).program
         else:
             from carrysave.compiler.program.model import program_of
 
+            check_choice("attention", given.attention, WAYS)
             target, sizes = target_of(parameters, given.memory), given.sizes
-            program = program_of(path, target, given.reading.options, sizes.input_, sizes.batch)
+            ways = HeadWays(target, given.attention)
+            program = program_of(path, ways, given.reading.options, sizes.input_, sizes.batch)
     _describe(program, path.name, [], raw=raw)
     return 0
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from carrysave.compiler.decoder.chat_options import ATTENTION
+from carrysave.compiler.program.head_ways import AUTO
 from carrysave.compiler.target.memory import memory_of
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice
 
 if TYPE_CHECKING:
     from carrysave.compiler.program.program import Program
@@ -112,7 +114,11 @@ def check_decoder(model: Path) -> None:
 
 
 def text_program(
-    model: Path, options: TextFlags, parameters: Mapping[str, str], memory: str | None
+    model: Path,
+    options: TextFlags,
+    parameters: Mapping[str, str],
+    memory: str | None,
+    attention: str = AUTO,
 ) -> TextProgram:
     """Compile a language model, or a text encoder.
 
@@ -121,6 +127,8 @@ def text_program(
     model : a path that :func:`is_text` knows.
     parameters : of the co-processor.
     memory : behind it, as a user names it; None: nothing is known of it.
+    attention : of a language model: `one-pass`, whose block must have `group_scales=fp16`; or
+        `host`, which is `auto`, too.
     """
     timing = None if memory is None else memory_of(memory)
     if is_decoder(model):
@@ -128,8 +136,9 @@ def text_program(
         from carrysave.compiler.decoder.program_folder import compile_file, tokens_of
         from carrysave.compiler.target.target import Target
 
+        check_choice("attention", attention, (AUTO, *ATTENTION))
         tokens = tokens_of(model, options.cache_)
-        target = Target(block_of(parameters, tokens), timing=timing)
+        target = Target(block_of(parameters, tokens, attention), timing=timing)
         program, more = compile_file(
             model,
             target,
@@ -139,6 +148,8 @@ def text_program(
             text=options.calibration if options.skip else None,
         )
         return TextProgram(program, more=more)
+    if attention != AUTO:
+        raise UsageError(f"--attention must be left out of {model.name}")
     if options.calibration is None:
         raise UsageError(f"--calibration must be given for {model.name}")
     from carrysave.compiler.encoder.folder import compile_folder

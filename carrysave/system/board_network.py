@@ -10,6 +10,7 @@ from carrysave.boards.flash import image_of, programs
 from carrysave.boards.sdram import SDRAMS, timing_of
 from carrysave.compiler.front.options import ReadOptions
 from carrysave.compiler.program.facts import facts
+from carrysave.compiler.program.head_ways import HeadWays
 from carrysave.compiler.program.model import program_of
 from carrysave.compiler.program.names import MEMORY, is_program
 from carrysave.compiler.program.parts import bound_of, parts_of
@@ -65,7 +66,7 @@ def board_program(
             )
         program = read(model, target)
     else:
-        program = program_of(model, target, reading, data, batch)
+        program = program_of(model, HeadWays(target), reading, data, batch)
     check_room(program, model.name, board)
     if program.parameters:
         raise ArgumentError(

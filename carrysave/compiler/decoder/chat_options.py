@@ -7,11 +7,14 @@ from carrysave.compiler.decoder.cores import CORES
 from carrysave.compiler.decoder.sampling import Sampling
 from carrysave.compiler.front.decoder import CACHE_BITS, KEYS, MOST_TOKENS
 from carrysave.compiler.front.gguf import ROUNDED_BITS
+from carrysave.compiler.lowered.heads import HOST, ONE_PASS
 from carrysave.errors import ArgumentError, check_choice
 from carrysave.keywords import Options
 from carrysave.weights.tables import BOOKS
 
-__all__ = ["SIMULATIONS", "ChatOptions"]
+__all__ = ["ATTENTION", "SIMULATIONS", "ChatOptions"]
+
+ATTENTION = (HOST, ONE_PASS)
 
 SIMULATIONS = ("none", "sample", "all")
 
@@ -27,6 +30,7 @@ class ChatOptions(Sampling, Options):
     kv : bits of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of
         .gguf.
     keys : of 4 bits, by tokens or by channels of 32 tokens; programs have the first.
+    attention : `host`, a softmax of whole rows; or `one-pass`, shares by blocks of 32 keys.
     simulate : jobs that also run on the simulated block: none, a sample, all.
     core : the block's engine.
     seed : of the sample of jobs, too.
@@ -43,6 +47,7 @@ class ChatOptions(Sampling, Options):
     cache: int = 1024
     kv: int | None = None
     keys: str = KEYS[0]
+    attention: str = HOST
     simulate: str = "none"
     core: str = "lut_core"
     weights: int | str = ROUNDED_BITS
@@ -65,6 +70,9 @@ class ChatOptions(Sampling, Options):
             raise ArgumentError("{keys} of channels needs {kv} of 4 bits")
         if self.keys != KEYS[0] and self.simulate != "none":
             raise ArgumentError("{keys} must be tokens with {simulate}: programs have no others")
+        check_choice("attention", self.attention, ATTENTION)
+        if self.attention == ONE_PASS and self.kv == 4:
+            raise ArgumentError("{attention} of one pass needs {kv} of 8 bits")
         check_choice("simulate", self.simulate, SIMULATIONS)
         check_choice("core", self.core, tuple(CORES))
         if self.weights not in (*range(2, 9), *BOOKS):

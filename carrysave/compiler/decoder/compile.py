@@ -81,6 +81,7 @@ def core_block(
     bits: int = 4,
     weights: int | str = 8,
     cache: int = VECTOR.length,
+    attention: str = HOST,
 ) -> Design:
     """Return a co-processor with a core and the vector unit, and other parameters as given.
 
@@ -91,6 +92,7 @@ def core_block(
     bits : of a weight, unless the core has a width of its own.
     weights : how matrices of floats were rounded: of NF4 an int8 array has codes in memory.
     cache : tokens that are taken at most.
+    attention : `host`, or `one-pass`.
     """
     check_choice("core", core, tuple(CORES))
     engine = {"engine": CORES[core].replace("{bits}", str(bits))}
@@ -99,7 +101,7 @@ def core_block(
         more["trits"] = "true"
     if core == "int8" and "engine" not in parameters and weights == NF4:
         more["codebook"] = NF4
-    return block_of({**engine, **more, **parameters}, cache)
+    return block_of({**engine, **more, **parameters}, cache, attention)
 
 
 def lists_for(model: Model, core: str) -> dict[str, str]:

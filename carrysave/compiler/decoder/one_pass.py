@@ -9,7 +9,6 @@ import numpy as np
 from carrysave.compiler.decoder.attention import Decoder, product
 from carrysave.compiler.decoder.units import GOLDEN, GROUP, VECTOR, Units, times, unit_for
 from carrysave.compiler.front.decoder import Layer, Model
-from carrysave.errors import UsageError
 from golden.npe.exps import Shares, exps
 from golden.npe.vector import VectorUnitSpec
 
@@ -105,15 +104,14 @@ class OnePassDecoder(Decoder):
 
     Parameters
     ----------
-    model, cache, units : as of :class:`carrysave.compiler.decoder.blocks.Blocks`.
+    model : one of which :func:`why_not_one_pass` says nothing.
+    cache, units : as of :class:`carrysave.compiler.decoder.blocks.Blocks`.
     """
 
     ROOMS: ClassVar[tuple[str, ...]] = ("codes", "steps", "values")
 
     def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
         super().__init__(model, cache=cache, bits=8, units=units)
-        if reason := why_not_one_pass(model, 8):
-            raise UsageError(reason)
         shape, side = model.shape, side_of(model.shape.head)
         rooms = shape.layers, 1, shape.shared, 0
         self._codes = np.zeros((*rooms, shape.head), np.int8)

@@ -62,7 +62,8 @@ class PerplexityRequest:
     ----------
     model : a .gguf file, an .npz file of characters, or the folder of a checkpoint.
     text : file, UTF-8.
-    options : `kv`, `keys`, `weights`, `skip`, `calibration`, and `cache`: tokens of a window.
+    options : `kv`, `keys`, `attention`, `weights`, `skip`, `calibration`, and
+        `cache`: tokens of a window.
     """
 
     model: Path
@@ -110,7 +111,9 @@ def measured(request: PerplexityRequest, tell: Callable[[Tally], None]) -> dict[
     tell(Tally(running=1, total=len(windows)))
     start, made = time.monotonic(), list[np.ndarray]()
     for number, window in enumerate(windows, 1):
-        decoder = decoder_of(model, cache=cache, bits=bits, keys=options.keys)
+        decoder = decoder_of(
+            model, cache=cache, bits=bits, keys=options.keys, attention=options.attention
+        )
         made.append(window_losses(decoder, window))
         so_far = 2 ** float(np.concatenate(made).mean())
         said = f"window {number}: perplexity {so_far:.4f} so far"
@@ -130,7 +133,7 @@ def measured(request: PerplexityRequest, tell: Callable[[Tally], None]) -> dict[
         "window": cache,
         "seconds": round(seconds, 3),
         "rate": round(len(every) / max(seconds, 1e-3), 2),
-        "model": summary(loaded, cache, bits or model.cache_bits, skipped),
+        "model": summary(loaded, cache, bits or model.cache_bits, skipped, options.attention),
     }
 
 

@@ -72,7 +72,8 @@ def simulated(
     bits = model.weight_format[0] if model.weight_format else 4
     try:
         every = {**lists_for(model, options.core), **parameters}
-        target = Target(core_block(options.core, every, bits, options.weights, most))
+        block = core_block(options.core, every, bits, options.weights, most, options.attention)
+        target = Target(block)
         program = compile_decoder(model, target, cache=most, bits=options.kv)
         if remark := packed_remark(program):
             note(remark)

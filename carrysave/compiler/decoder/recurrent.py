@@ -5,8 +5,11 @@ import numpy as np
 from carrysave.compiler.decoder.attention import Decoder
 from carrysave.compiler.decoder.attention_channels import ChannelDecoder
 from carrysave.compiler.decoder.blocks import Blocks
+from carrysave.compiler.decoder.one_pass import OnePassDecoder, why_not_one_pass
 from carrysave.compiler.decoder.units import GOLDEN, Units
 from carrysave.compiler.front.decoder import KEYS, Layer, Model
+from carrysave.compiler.lowered.heads import HOST, ONE_PASS
+from carrysave.errors import UsageError
 
 __all__ = ["Recurrent", "decoder_of"]
 
@@ -49,7 +52,13 @@ class Recurrent(Blocks):
 
 
 def decoder_of(
-    model: Model, *, cache: int, bits: int | None, keys: str = KEYS[0], units: Units = GOLDEN
+    model: Model,
+    *,
+    cache: int,
+    bits: int | None,
+    keys: str = KEYS[0],
+    attention: str = HOST,
+    units: Units = GOLDEN,
 ) -> Blocks:
     """Return the decoder of a model's form.
 
@@ -58,7 +67,17 @@ def decoder_of(
     model, cache, units : as of :class:`Blocks`.
     bits : of a key or value in the cache, 8 or 4; None: the model's own.
     keys : of :data:`KEYS`: what has a step of keys of 4 bits.
+    attention : `host`, or `one-pass`; see :class:`.one_pass.OnePassDecoder`.
+
+    Raises
+    ------
+    UsageError
+        The model does not attend in one pass, and should.
     """
+    if attention == ONE_PASS:
+        if reason := why_not_one_pass(model, bits or model.cache_bits):
+            raise UsageError(reason)
+        return OnePassDecoder(model, cache=cache, units=units)
     if model.form == "recurrent":
         return Recurrent(model, cache=cache, units=units)
     bits = bits or model.cache_bits

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from carrysave.compiler.decoder.folder import Loaded
+from carrysave.compiler.decoder.one_pass import side_of
 from carrysave.compiler.decoder.skip import Skipped
 from carrysave.compiler.decoder.units import GROUP
 from carrysave.compiler.front.decoder import FEED, Model
+from carrysave.compiler.lowered.heads import HOST, ONE_PASS
 from golden.lut.expander import CODEBOOKS
 from golden.lut.grouped import FastWeights
 from golden.soc.memory_timing import MEMORIES
@@ -31,7 +33,11 @@ _STEP_BYTES = 4
 
 
 def summary(
-    loaded: Loaded, cache: int, bits: int, skipped: Skipped | None = None
+    loaded: Loaded,
+    cache: int,
+    bits: int,
+    skipped: Skipped | None = None,
+    attention: str = HOST,
 ) -> dict[str, Any]:
     """Return what a model takes.
 
@@ -41,6 +47,7 @@ def summary(
     cache : tokens that are taken at most.
     bits : of a key or value.
     skipped : what feed-forwards leave out.
+    attention : `host`, or `one-pass`, whose values have two digits.
 
     Returns
     -------
@@ -56,7 +63,7 @@ def summary(
     model = loaded.model
     every = model.matrices()
     whole = sum(map(_bytes, every))
-    cached = _cache_bytes(model, cache, bits)
+    cached = _cache_bytes(model, cache, bits, attention)
     share = 0.0 if skipped is None else skipped.share
     token = whole - _unused(model) + cached - round(share * _feed_bytes(model))
     return {
@@ -149,10 +156,14 @@ def _feed_bytes(model: Model) -> int:
     return sum(_bytes(one) - _SCALE * _numbers(one) for one in every)
 
 
-def _cache_bytes(model: Model, cache: int, bits: int) -> int:
+def _cache_bytes(model: Model, cache: int, bits: int, attention: str) -> int:
     shape = model.shape
     if model.form != "attention":
         return 0
+    if attention == ONE_PASS:
+        # Of a token a key, its steps, and a value of two digits, with 1 beside it.
+        each = 3 * shape.head + 1 + shape.head // side_of(shape.head) * _SCALE
+        return shape.layers * shape.shared * each * cache
     steps = 1 if bits == 8 else shape.head // GROUP
     each = shape.head * bits // 8 + steps * _STEP_BYTES
     return 2 * shape.layers * shape.shared * each * cache

@@ -18,6 +18,7 @@ from carrysave.compiler.decoder.summary import summary
 from carrysave.compiler.front.decoder import KEYS
 from carrysave.compiler.front.text import Characters
 from carrysave.compiler.front.text_tokens import Vocabulary
+from carrysave.compiler.lowered.heads import HOST
 from carrysave.compiler.program.names import is_program
 from carrysave.errors import ArgumentError, refusal
 from hw.emit.user_files import parsing
@@ -194,9 +195,10 @@ def _decoder(
     """Return what answers, its vocabulary, what runs its jobs on the block, too; its summary."""
     options = request.options
     if request.model.is_dir() and not (request.model / "config.json").exists():
-        if options.kv is not None or options.keys != KEYS[0] or options.simulate != "none":
-            text = "{kv}, {keys} and {simulate} must be left out: the program is compiled"
-            raise ArgumentError(text)
+        given = options.kv, options.keys, options.attention, options.simulate
+        if given != (None, KEYS[0], HOST, "none"):
+            text = "{kv}, {keys}, {attention} and {simulate} must be left out: the program is"
+            raise ArgumentError(f"{text} compiled")
         # What runs programs takes as long to load as a small model, and much memory.
         from carrysave.compiler.decoder.program_answer import program_of
 
@@ -209,9 +211,10 @@ def _decoder(
     if options.kv is not None and model.form != "attention":
         raise refusal("kv", "left out, as the model has no cache", str(options.kv))
     most = min(options.cache, model.shape.context)
-    facts = summary(loaded, most, options.kv or model.cache_bits, skipped)
+    facts = summary(loaded, most, options.kv or model.cache_bits, skipped, options.attention)
     if options.simulate == "none":
-        in_golden = decoder_of(model, cache=most, bits=options.kv, keys=options.keys)
+        ways = {"keys": options.keys, "attention": options.attention}
+        in_golden = decoder_of(model, cache=most, bits=options.kv, **ways)
         return in_golden, vocabulary, None, facts
     from carrysave.compiler.decoder.program_answer import simulated
 

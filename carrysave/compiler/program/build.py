@@ -194,8 +194,7 @@ class Builder:
         """
         most = group_jobs.any_product(self.image.target, a, b, c, at)
         job = replace(most, n=b.by if b.grows else most.n, k=a.by if a.grows else most.k)
-        (moves,) = b.moves or (("", 0),)
-        ways = {"k": (a.grows, a.by), "n": (b.grows, b.by), "b": moves}
+        ways = {"k": (a.grows, a.by), "n": (b.grows, b.by), "b": next(iter(b.moves), ("", 0))}
         self._add(job, ways, most, most.m * most.k * most.n if macs is None else macs)
 
     def multiply(self, a: Buffer, b: Buffer, c: Buffer) -> None:

@@ -9,21 +9,20 @@ from carrysave.compiler.program.head_ways import HeadWays
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.reasons import check_target
-from carrysave.compiler.target.target import Target
 from carrysave.errors import needs
 
 __all__ = ["program_of"]
 
 
 def program_of(
-    model: Path, target: Target, reading: ReadOptions, data: Path | None, batch: int
+    model: Path, ways: HeadWays, reading: ReadOptions, data: Path | None, batch: int
 ) -> Program:
     """Compile a network.
 
     Parameters
     ----------
     model : the file.
-    target : the co-processor.
+    ways : of attention, on a co-processor.
     reading : how it is read.
     data, batch : of :meth:`carrysave.compiler.front.options.ReadOptions.batch`.
 
@@ -33,12 +32,11 @@ def program_of(
         A package or file that is missing, or what cannot be compiled.
     """
     needs("onnxruntime")
+    target = ways.target
     check_target(target)
     graph, samples = reading.read(model)
     inputs = reading.batch(graph, samples, data, batch)
     graph = sized(graph, inputs)
     with within_file(model):
-        lowered = lower(
-            graph, target, until=PASSES[-1].name, program=True, attention=HeadWays(target)
-        )
+        lowered = lower(graph, target, until=PASSES[-1].name, program=True, attention=ways)
         return compile_network(lowered, target, inputs, samples=samples)
