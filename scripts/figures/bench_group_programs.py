@@ -22,6 +22,8 @@ from scripts.tables import ROOT, show
 __all__ = ["estimated", "write_q4_0"]
 
 ENGINES = ("systolic_os(m=1,n=16,b_width=4)", "systolic_os(m=1,n=16)")
+CACHES = 128, 1024
+"""Tokens for which attention is compared."""
 CLOCK = 84.8e6
 """Of the OrangeCrab's build with DDR3, routed, see docs/figures/boards.md."""
 NUMBER = 670, 1100
@@ -29,6 +31,8 @@ NUMBER = 670, 1100
 COLUMNS = {
     "engine": "{}",
     "group_scales": "{}",
+    "attention": "{}",
+    "tokens of the cache": "{:,}",
     "jobs": "{:,}",
     "cycles of jobs": "{:,}",
     "MB on the bus": "{:.1f}",
@@ -63,7 +67,9 @@ def write_q4_0(source: Path, to: Path) -> None:
     writer.close()
 
 
-def estimated(model: Path, engine: str, scales: str) -> dict[str, Any]:
+def estimated(
+    model: Path, engine: str, scales: str, attention: str = "host", cache: int = 128
+) -> dict[str, Any]:
     """Return a row of the table, by the command of users."""
     command = [
         sys.executable,
@@ -79,8 +85,10 @@ def estimated(model: Path, engine: str, scales: str) -> dict[str, Any]:
         "b_bytes=16384",
         "-p",
         f"group_scales={scales}",
+        "--attention",
+        attention,
         "--cache",
-        "128",
+        str(cache),
         "--memory",
         "ddr3x16",
         "--json",
@@ -93,6 +101,8 @@ def estimated(model: Path, engine: str, scales: str) -> dict[str, Any]:
     values = (
         engine,
         scales,
+        attention,
+        cache,
         facts["jobs"],
         cycles,
         bus / 1e6,
@@ -110,6 +120,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_q4_0(source, model := Path(folder) / "SmolLM2-135M.Q4_0.gguf")
         rows = [estimated(model, one, by) for one in ENGINES for by in ("none", "fp16")]
+        rows += [
+            estimated(model, ENGINES[-1], "fp16", way, cache)
+            for cache in CACHES
+            for way in ("host", "one-pass")
+        ]
     show(Console(width=200), "A token of SmolLM2-135M on an OrangeCrab", rows, COLUMNS)
 
 

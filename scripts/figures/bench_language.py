@@ -52,6 +52,7 @@ WHOLE = (
     "floats",
     "activations of 8 bits",
     "all, cache of 8 bits",
+    "all, attention in one pass",
     "all, cache of 4 bits",
     "all, keys of 4 bits by channels",
 )

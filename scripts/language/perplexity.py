@@ -22,10 +22,10 @@ from scripts.language.rounded_products import Rounded
 
 __all__ = ["SETTINGS", "loss_job"]
 
-SETTINGS: dict[str, tuple[Units, int, str]] = {
-    "floats": (FLOATS, 8, "tokens"),
+SETTINGS: dict[str, tuple[Units, int, dict[str, str]]] = {
+    "floats": (FLOATS, 8, {}),
     **{
-        text: (replace(FLOATS, **{name: getattr(GOLDEN, name)}), bits, "tokens")
+        text: (replace(FLOATS, **{name: getattr(GOLDEN, name)}), bits, {})
         for text, name, bits in (
             ("activations of 8 bits", "aligned", 8),
             ("RMS norm", "normed", 8),
@@ -35,11 +35,12 @@ SETTINGS: dict[str, tuple[Units, int, str]] = {
             ("cache of 4 bits", "cached", 4),
         )
     },
-    "all, cache of 8 bits": (GOLDEN, 8, "tokens"),
-    "all, cache of 4 bits": (GOLDEN, 4, "tokens"),
-    "all, keys of 4 bits by channels": (GOLDEN, 4, "channels"),
+    "all, cache of 8 bits": (GOLDEN, 8, {}),
+    "all, attention in one pass": (GOLDEN, 8, {"attention": "one-pass"}),
+    "all, cache of 4 bits": (GOLDEN, 4, {}),
+    "all, keys of 4 bits by channels": (GOLDEN, 4, {"keys": "channels"}),
 }
-"""What is computed by golden's units, all else in floats; the bits of the cache, and its keys."""
+"""What is computed by golden's units, all else in floats; the bits of the cache; and how."""
 
 
 def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> jobs.Job:
@@ -56,11 +57,11 @@ def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> job
 
 def loss(path: Path, setting: str, window: list[int]) -> float:
     """Return the sum of -log2 of what the model gave each token of a window but the first."""
-    units, bits, keys = SETTINGS[setting]
+    units, bits, ways = SETTINGS[setting]
     tokens = np.array(window)
     # Activations in floats take weights in floats: sums of groups need not be apart.
     model = _in_floats(path) if units.aligned is FLOATS.aligned else _model(path)
-    decoder = decoder_of(model, cache=len(tokens), bits=bits, keys=keys, units=units)
+    decoder = decoder_of(model, cache=len(tokens), bits=bits, units=units, **ways)
     return float(window_losses(decoder, tokens).sum())
 
 

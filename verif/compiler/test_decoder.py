@@ -183,7 +183,7 @@ def test_folders_that_are_no_decoders_are_refused(run: Run, tmp_path: Path) -> N
     folder = tmp_path / "out/compile/m"
     manifest = (folder / "program.json").read_text()
     for changes, arguments, says in (
-        ({}, ("--kv", "8"), "--kv, --keys and --simulate must be left out"),
+        ({}, ("--kv", "8"), "--kv, --keys, --attention and --simulate must be left out"),
         ({}, ("--prompt", "z"), "--prompt must be of the model's 10 characters"),
         ({"format": 1}, (), f"program.json: format must be {FORMAT}, not 1"),
         ({"bytes": 7}, (), "memory.bin: must be of 7 bytes, not "),
