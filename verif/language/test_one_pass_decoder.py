@@ -108,7 +108,7 @@ def test_sums_are_near_a_softmax_of_floats(keys: int, spread: float, model: Mode
     scores = rng.normal(0, spread, (1, 2, 1, keys)).astype(np.float32)
     values = rng.normal(0, 1, (1, keys, size)).astype(np.float32)
     digits = np.concatenate(digits_of(values, POWER), axis=-1)[None, None]
-    decoder._values = np.repeat(digits, model.shape.layers, axis=0).astype(np.int8)
+    decoder._digits = np.repeat(digits, model.shape.layers, axis=0).astype(np.int8)
     shares = decoder._exps(model.layers[0], np.ldexp(scores, -shift), np.array([keys - 1]))
     sums, ones = decoder._added_up(0, shares)
     weights = np.exp(scores[0, :, 0].astype(np.float64))

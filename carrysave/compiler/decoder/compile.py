@@ -13,9 +13,14 @@ from carrysave.compiler.decoder.cores import CORES, NF4
 from carrysave.compiler.decoder.lowering import SUMS, TOKEN, Lowering
 from carrysave.compiler.decoder.lowering_attention import AttentionLowering
 from carrysave.compiler.decoder.lowering_experts import why_not
-from carrysave.compiler.decoder.lowering_one_pass import BLOCKS, OnePassLowering
+from carrysave.compiler.decoder.lowering_one_pass import (
+    BLOCKS,
+    OnePassLowering,
+    attends_in_one_pass,
+    lacking,
+)
 from carrysave.compiler.decoder.lowering_recurrent import RecurrentLowering
-from carrysave.compiler.decoder.one_pass import BLOCK, one_pass_unit, side_of, why_not_one_pass
+from carrysave.compiler.decoder.one_pass import BLOCK, one_pass_unit, why_not_one_pass
 from carrysave.compiler.decoder.row_gates import ROWS
 from carrysave.compiler.decoder.units import GROUP, VECTOR, unit_for
 from carrysave.compiler.front.decoder import FEED, MOST_TOKENS, Model
@@ -137,7 +142,9 @@ def compile_decoder(
     if not 1 <= cache <= most:
         raise refusal("cache", f"1..{most} tokens", str(cache))
     _check(model, target, cache)
-    if _one_pass(target) and (reason := why_not_one_pass(model, bits or model.cache_bits)):
+    if attends_in_one_pass(target) and (
+        reason := why_not_one_pass(model, bits or model.cache_bits)
+    ):
         raise ValueError(reason)
     if (bits or model.cache_bits) == 4 and model.shape.head % GROUP:
         size = model.shape.head
@@ -147,10 +154,10 @@ def compile_decoder(
     parameters = [Parameter(name=TOKEN, low=0, high=model.shape.words - 1)]
     lowering: Lowering = RecurrentLowering(model, builder)
     if model.form == "attention":
-        way = OnePassLowering if _one_pass(target) else AttentionLowering
+        way = OnePassLowering if attends_in_one_pass(target) else AttentionLowering
         lowering = way(model, builder, cache, bits or model.cache_bits)
         parameters.append(Parameter(name=POSITION, low=0, high=cache - 1))
-        if _one_pass(target):
+        if attends_in_one_pass(target):
             parameters.append(Parameter(name=BLOCKS, low=0, high=(cache - 1) // BLOCK))
     logits = lowering.logits()
     ends = [*lowering.cuts, len(builder.steps)]
@@ -184,38 +191,15 @@ def _check(model: Model, target: Target, cache: int) -> None:
         wrong.append(f"K must be 1..{target.mode.k_max}, the engine's k_max, not {longest}")
     needed = unit_for(cache)
     gates = replace(needed, operations=ROWS.operations)
-    allowed = (one_pass_unit(cache),) if _one_pass(target) else (needed, gates)
+    allowed = (one_pass_unit(cache),) if attends_in_one_pass(target) else (needed, gates)
     if unit is None or replace(unit, lanes=VECTOR.lanes) not in allowed:
         wrong.append(f"vector must be {_text_of(allowed[0])}, but for lanes, not {unit}")
-    elif _one_pass(target):
-        wrong += _wrong_of_one_pass(model, target)
+    elif attends_in_one_pass(target):
+        wrong += lacking(model, target)
     elif target.spec.sizes:
         wrong.append("requantise must be false: jobs of the vector unit have codes of 2 bytes")
     if wrong:
         raise ValueError("; ".join(wrong))
-
-
-def _one_pass(target: Target) -> bool:
-    """Return whether a co-processor is for attention in one pass: its vector unit makes shares."""
-    unit = target.spec.vector
-    return unit is not None and unit.builds(["exps"])
-
-
-def _wrong_of_one_pass(model: Model, target: Target) -> list[str]:
-    """Say what a co-processor lacks for attention in one pass."""
-    spec, wrong, beat = target.spec, list[str](), target.spec.inside.k
-    if not spec.sizes or spec.group_scales != "fp16":
-        wrong.append(
-            "code_bytes must be 2 and group_scales fp16 for attention in one pass, not"
-            f" {spec.code_bytes} and {spec.group_scales}"
-        )
-    if target.mode.b_stored != target.mode.a:
-        bits = target.mode.b_stored.bits
-        wrong.append(f"engine must have B of int8 for attention in one pass, not {bits} bits")
-    if side_of(model.shape.head) % beat:
-        side = side_of(model.shape.head)
-        wrong.append(f"a beat of K must be 1..{side} codes, a power of two, not {beat}")
-    return wrong
 
 
 class ProgramDecoder:

@@ -18,12 +18,13 @@ from carrysave.compiler.decoder.one_pass import (
     value_power,
 )
 from carrysave.compiler.decoder.units import VECTOR
-from carrysave.compiler.front.decoder import Layer
+from carrysave.compiler.front.decoder import Layer, Model
 from carrysave.compiler.program.buffers import Buffer
 from carrysave.compiler.program.floats import Format, Operation
+from carrysave.compiler.target.target import Target
 from golden.soc.shares import share_columns
 
-__all__ = ["BLOCKS", "OnePassLowering"]
+__all__ = ["BLOCKS", "OnePassLowering", "attends_in_one_pass", "lacking"]
 
 BLOCKS = "blocks"
 """A parameter of the program: whole blocks of keys before that of the position."""
@@ -153,3 +154,26 @@ class OnePassLowering(AttentionLowering):
                 at=(powers.across(*mine), self._digits),
             )
         return sums
+
+
+def attends_in_one_pass(target: Target) -> bool:
+    """Return whether a co-processor is for attention in one pass: its vector unit makes shares."""
+    unit = target.spec.vector
+    return unit is not None and unit.builds(["exps"])
+
+
+def lacking(model: Model, target: Target) -> list[str]:
+    """Say what a co-processor lacks for attention in one pass."""
+    spec, wrong, beat = target.spec, list[str](), target.spec.inside.k
+    if not spec.sizes or spec.group_scales != "fp16":
+        wrong.append(
+            "code_bytes must be 2 and group_scales fp16 for attention in one pass, not"
+            f" {spec.code_bytes} and {spec.group_scales}"
+        )
+    if target.mode.b_stored != target.mode.a:
+        bits = target.mode.b_stored.bits
+        wrong.append(f"engine must have B of int8 for attention in one pass, not {bits} bits")
+    if side_of(model.shape.head) % beat:
+        side = side_of(model.shape.head)
+        wrong.append(f"a beat of K must be 1..{side} codes, a power of two, not {beat}")
+    return wrong

@@ -108,7 +108,7 @@ class OnePassDecoder(Decoder):
     cache, units : as of :class:`carrysave.compiler.decoder.blocks.Blocks`.
     """
 
-    ROOMS: ClassVar[tuple[str, ...]] = ("codes", "steps", "values")
+    ROOMS: ClassVar[tuple[str, ...]] = ("codes", "steps", "digits")
 
     def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
         super().__init__(model, cache=cache, bits=8, units=units)
@@ -116,7 +116,7 @@ class OnePassDecoder(Decoder):
         rooms = shape.layers, 1, shape.shared, 0
         self._codes = np.zeros((*rooms, shape.head), np.int8)
         self._steps = np.zeros((*rooms, shape.head // side), np.float32)
-        self._values = np.zeros((*rooms, 2 * shape.head), np.int8)
+        self._digits = np.zeros((*rooms, 2 * shape.head), np.int8)
         self._powers = [value_power(model, layer) for layer in model.layers]
         self._unit, self._side = one_pass_unit(cache), side
 
@@ -129,7 +129,7 @@ class OnePassDecoder(Decoder):
         codes, powers = self.units.aligned(k, 8, self._side)
         steps = np.ldexp(1.0, powers).astype(np.float16)
         high, low = digits_of(v, self._powers[number])
-        every = self._codes, self._steps, self._values
+        every = self._codes, self._steps, self._digits
         for one, rows in zip(every, (codes, steps, np.concatenate([high, low], -1)), strict=True):
             one[number, 0, :, places] = rows.swapaxes(0, 1)
 
@@ -183,12 +183,12 @@ class OnePassDecoder(Decoder):
     def _added_up(self, number: int, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
         """Add up values, in units of the layer's, by shares; and the shares, in float32."""
         head, each = self.model.shape.head, np.float32(1 << DIGIT)
-        rows, room = shares.codes.shape[:3], self._values.shape[3]
+        rows, room = shares.codes.shape[:3], self._digits.shape[3]
         sums, ones = np.zeros((*rows, 2 * head), np.float32), np.zeros((*rows, 1), np.float32)
         for block, powers in enumerate(np.moveaxis(shares.exponents, -1, 0)):
             seen = slice(block * BLOCK, min((block + 1) * BLOCK, room))
             part = shares.codes[..., block * BLOCK : seen.stop].astype(np.float64)
-            values = self._values[number, 0, :, seen].astype(np.float64)
+            values = self._digits[number, 0, :, seen].astype(np.float64)
             terms = np.ldexp(product(part, values).astype(np.float32), powers[..., None])
             terms[..., :head] *= each
             sums += terms
