@@ -71,10 +71,9 @@ class NetworkFlags(InputSizes):
     attention: Annotated[
         str,
         Parameter(
-            help="Attention of codes: one-pass (by blocks of keys: a vector unit with exps and"
-            " divide, and shares), rows (a softmax of whole rows there), host (a host segment),"
-            " auto (with shares the first or second, of fewer cycles; else the third). Of a"
-            " language model: one-pass (with -p group_scales=fp16), host, auto (host)."
+            help="Attention of codes: one-pass (by blocks of keys: exps, divide, and shares), rows"
+            " (a softmax of whole rows), host (a host segment), auto (with shares the first or"
+            " second, of fewer cycles; else the third). Of a language model: one-pass, host."
         ),
     ] = AUTO
 
@@ -144,9 +143,8 @@ def compile_model(
     if is_text(model):
         if replace(network, attention=AUTO) != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                "--input, --batch, --dump, --schedule, --schedule-seconds,"
-                " --stop-after, --timeline, --batch-axis, --constant and --state must be left"
-                f" out of {model.name}"
+                "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after, --timeline,"
+                f" --batch-axis, --constant and --state must be left out of {model.name}"
             )
         described = _text(model, text, block.settings(), memory, folder, network.attention)
     else:

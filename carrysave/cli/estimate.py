@@ -62,6 +62,19 @@ _MEASURED = FitFlags()
 """That of carrysave."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ProgramFlags:
+    """Flags of what is around a program."""
+
+    memory: MemoryName = None
+    attention: Annotated[str, Parameter(help="Of a model: as `compile`.")] = AUTO
+
+
+_ANY = ProgramFlags()
+"""Nothing is known."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _ModelFlags:
     """Flags of a model."""
@@ -69,8 +82,7 @@ class _ModelFlags:
     reading: Reading = BY_THE_MODEL
     sizes: InputSizes = OF_THE_MODEL
     text: TextFlags = text_models.BY_DEFAULT
-    memory: str | None = None
-    attention: str = AUTO
+    block: ProgramFlags = _ANY
 
 
 def estimate(
@@ -82,8 +94,7 @@ def estimate(
     reading: Reading = BY_THE_MODEL,
     sizes: InputSizes = OF_THE_MODEL,
     text: TextFlags = text_models.BY_DEFAULT,
-    memory: MemoryName = None,
-    attention: Annotated[str, Parameter(help="Of a model: as `compile`.")] = AUTO,
+    block: ProgramFlags = _ANY,
     json_: Json = False,
 ) -> int:
     """Estimate area, period and power of a design before anything is built.
@@ -106,7 +117,7 @@ def estimate(
     - `carrysave estimate build/compile/model`
     - `carrysave estimate systolic_os -p m=4 --target ecp5 --model build/estimate/ecp5.json`
     """
-    given = _ModelFlags(reading=reading, sizes=sizes, text=text, memory=memory, attention=attention)
+    given = _ModelFlags(reading=reading, sizes=sizes, text=text, block=block)
     if design is not None and design not in CATALOG and Path(design).exists():
         if choice.config is not None or measured != _MEASURED:
             raise UsageError(
@@ -157,14 +168,14 @@ def _model(path: Path, given: _ModelFlags, parameters: Mapping[str, str], *, raw
     with Steps(errors) as steps:
         steps.step(f"compile {path.name}")
         if is_text(path):
-            asked = parameters, given.memory, given.attention
+            asked = parameters, given.block.memory, given.block.attention
             program = text_program(path, given.text, *asked).program
         else:
             from carrysave.compiler.program.model import program_of
 
-            check_choice("attention", given.attention, WAYS)
-            target, sizes = target_of(parameters, given.memory), given.sizes
-            ways = HeadWays(target, given.attention)
+            check_choice("attention", given.block.attention, WAYS)
+            target, sizes = target_of(parameters, given.block.memory), given.sizes
+            ways = HeadWays(target, given.block.attention)
             program = program_of(path, ways, given.reading.options, sizes.input_, sizes.batch)
     _describe(program, path.name, [], raw=raw)
     return 0

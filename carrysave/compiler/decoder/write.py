@@ -213,8 +213,9 @@ def _decoder(
     most = min(options.cache, model.shape.context)
     facts = summary(loaded, most, options.kv or model.cache_bits, skipped, options.attention)
     if options.simulate == "none":
-        ways = {"keys": options.keys, "attention": options.attention}
-        in_golden = decoder_of(model, cache=most, bits=options.kv, **ways)
+        in_golden = decoder_of(
+            model, cache=most, bits=options.kv, keys=options.keys, attention=options.attention
+        )
         return in_golden, vocabulary, None, facts
     from carrysave.compiler.decoder.program_answer import simulated
 
