@@ -143,8 +143,8 @@ def compile_model(
     if is_text(model):
         if replace(network, attention=AUTO) != _NETWORK or reading != BY_THE_MODEL:
             raise UsageError(
-                "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after, --timeline,"
-                f" --batch-axis, --constant and --state must be left out of {model.name}"
+                "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after,"
+                f" --timeline, --batch-axis, --constant and --state must be left out of {model.name}"
             )
         described = _text(model, text, block.settings(), memory, folder, network.attention)
     else:
