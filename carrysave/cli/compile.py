@@ -140,21 +140,19 @@ def compile_model(
     - `carrysave compile all-MiniLM-L6-v2 --calibration sentences.txt --tokens 64`
     """
     folder = block.folder / "compile" / model.stem
-    if is_text(model):
-        if replace(network, attention=AUTO) != _NETWORK or reading != BY_THE_MODEL:
-            raise UsageError(
-                "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after,"
-                f" --timeline, --batch-axis, --constant and --state must be left out of {model.name}"
-            )
-        described = _text(model, text, block.settings(), memory, folder, network.attention)
-    else:
+    if not is_text(model):
         check_no_text(text, model)
         target = target_of(block.settings(), memory)
         made = _network_program(model, network, reading.options, target, folder)
-        if made is None:
-            return 0
-        described = made
-    print_outcome(described, view.show, json_)
+    elif replace(network, attention=AUTO) != _NETWORK or reading != BY_THE_MODEL:
+        raise UsageError(
+            "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after, --timeline,"
+            f" --batch-axis, --constant and --state must be left out of {model.name}"
+        )
+    else:
+        made = _text(model, text, block.settings(), memory, folder, network.attention)
+    if made is not None:
+        print_outcome(made, view.show, json_)
     return 0
 
 

@@ -1,6 +1,7 @@
 """Programs of decoders that attend in one pass: golden's, to the last bit, on all runners."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from carrysave.compiler.lowered.heads import ONE_PASS
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.run import network
-from carrysave.compiler.run.network import by_golden
+from carrysave.compiler.run.network import Runner, by_golden
 from carrysave.compiler.run.sample import Sample
 from carrysave.compiler.target.target import Target
 from carrysave.errors import ArgumentError, UsageError
@@ -30,13 +31,14 @@ from verif.soc.driver.conftest import library as library
 from verif.support.command import Run
 
 ENGINE = {"engine": "systolic_os(m=4,n=4)"}
+On = Callable[[Program], tuple[np.ndarray, Runner]]
 
 
 def target(cache: int = CACHE, **parameters: str) -> Target:
     return Target(block_of(ENGINE | parameters, cache, ONE_PASS))
 
 
-def stepped(program: Program, on: Any) -> np.ndarray:
+def stepped(program: Program, on: On) -> np.ndarray:
     return ProgramDecoder(program, *on(program), CACHE).step(TOKENS)
 
 
