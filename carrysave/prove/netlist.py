@@ -107,3 +107,11 @@ def _ungate(cells: dict[str, Any], gates: Mapping[str, Mapping[str, str]]) -> No
         cell["connections"] |= {"C": wires[pins["clock"]], "E": wires[pins["enable"]]}
     for name in [name for name, cell in cells.items() if cell["type"] in gates]:
         del cells[name]
+    # AIGER has one clock, and would hide others.
+    clocks = {
+        (cell["connections"]["C"][0], re.match(r"\$_[A-Z]*DFF[A-Z]*_P", cell["type"]) is None)
+        for cell in cells.values()
+        if "C" in cell["connections"] and "DFF" in cell["type"]
+    }
+    if len(clocks) > 1 or any(falling for _, falling in clocks):
+        raise NotUnderstoodError("its netlist has registers of other clocks, or of falling edges")
