@@ -108,6 +108,25 @@ def test_another_cell_is_refuted(tmp_path: Path) -> None:
     assert proven <= 2  # a handshake's gate is no part of a sum
 
 
+def test_outputs_in_each_others_place_are_not_proven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each equals one of the design's, but not its own: without drawn operands it stays open."""
+    design, library = design_of("opt1", SMALL), cells.osu018()
+    netlist = netlist_sources(design, library, tmp_path)[0].read_text()
+    lines = netlist_circuit(design.module, netlist, library_cells(library)).splitlines()
+    _, inputs, registers, *_ = map(int, lines[0].split()[1:])
+    names = {line.split()[-1]: line.split()[0][1:] for line in lines if line.startswith("l")}
+    one, two = (1 + inputs + int(names[f"o_sum[{bit}]"]) for bit in (2, 3))
+    first, second = lines[one].split(), lines[two].split()
+    lines[one], lines[two] = f"{first[0]} {second[1]}", f"{second[0]} {first[1]}"
+    assert max(one, two) <= inputs + registers
+    monkeypatch.setattr("carrysave.prove.proving.search", lambda *_, **__: None)
+    proof = prove(circuit_of(design), design.spec, netlist="\n".join([*lines, ""]))
+    assert proof.verdict is Verdict.OPEN
+    assert proof.shown is not None
+
+
 def two_circuits() -> tuple[Aig, int, int, tuple[int, int]]:
     """X ^ y in the design, and in a netlist by other gates; and a gate of both that is no XOR."""
     aig = Aig()
