@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["prove"]
 
+Mapped = Annotated[
+    str | None,
+    Parameter(
+        help="Prove the mapped netlist: osu018, generic, sky130, gf180, ihp, a Liberty file, or"
+        " ecp5; --verilog is then such a netlist, in place of what synthesis makes."
+    ),
+]
+
 
 def prove(
     design: Name = None,
@@ -34,13 +42,7 @@ def prove(
         ExistingFile | None,
         Parameter(help="Prove this Verilog in place of ours: same module, same ports."),
     ] = None,
-    mapped: Annotated[
-        str | None,
-        Parameter(
-            help="Prove the mapped netlist: osu018, generic, sky130, gf180, ihp, a Liberty file, or"
-            " ecp5; --verilog is then such a netlist, in place of what synthesis makes."
-        ),
-    ] = None,
+    mapped: Mapped = None,
     certificate: Annotated[
         Path | None, Parameter(help="Folder for the proof's steps, for another program to check.")
     ] = None,
