@@ -22,8 +22,8 @@ from verif.support.stamps import Stamps, deselect, wanted, whole_run
 if TYPE_CHECKING:
     from verif.support.browser import Browser
 
-# As the command has it: idle threads of numpy's BLAS would spin, in the time of other workers.
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "12")
+# As the command has it: threads of numpy's BLAS would wait for each other, in the time of other workers.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Files whose tests take longest come first, so that no worker has one left at the end.
 FIRST = (

@@ -76,7 +76,8 @@ struct Step {
 };
 
 constexpr size_t kGoals = 16;  // pins that a search looks for, those nearest to the tree
-constexpr int kRipUp = 8;  // turns from one to the next in which all nets in conflict give way at once
+constexpr int kRipUp = 4;  // turns from one to the next, early, in which all nets in conflict give way at once
+constexpr int kAround = 10;  // nodes: how near to a conflict nets give way, too, where nothing else helps
 
 class Router {
   public:
@@ -97,7 +98,7 @@ class Router {
     int run() {
         std::vector<int> order(p.nets);
         for (int i = 0; i < p.nets; i++) order[i] = i;
-        int left = p.nets;
+        int left = p.nets, least = p.nets, since = 0;
         for (int turn = 0; turn < p.turns && left; turn++) {
             for (int index : order) {
                 Net& net = nets[index];
@@ -123,7 +124,9 @@ class Router {
                 mark(net, 1);
                 left += bad || !net.routed;
             }
-            if (turn % kRipUp == kRipUp - 1 && turn + 1 < p.turns) rip_up();
+            since = left < least ? 0 : since + 1, least = std::min(least, left);
+            if ((turn + 1) % kRipUp == 0 && turn < 4 * kRipUp) rip_up(0);
+            if (since == 2 * kRipUp) since = 0, rip_up(kAround);
             present = std::min(present * 1.3f, 8.0f);
             std::reverse(order.begin(), order.end());
         }
@@ -179,14 +182,29 @@ class Router {
         net.routed = false;
         net.nodes.clear(), net.vias.clear(), net.halo.clear();
     }
-    void rip_up() {  // all that are in conflict, so that each has the place of the others to itself once
-        std::vector<Net*> bad;
-        for (Net& net : nets) {
+    // All that are in conflict, and what is around, so that each has the place of the others to itself once.
+    void rip_up(int around) {
+        std::vector<uint8_t> hot(plane, 0);
+        std::vector<char> bad(p.nets, 0);
+        for (int i = 0; i < p.nets; i++) {
+            Net& net = nets[i];
             mark(net, -1);
-            if (conflicts(net)) bad.push_back(&net);
+            bad[i] = conflicts(net);
+            const auto heat = [&](int32_t u) {
+                for (int y = std::max(0, y_of(u) - around); y <= std::min(p.rows - 1, y_of(u) + around); y++)
+                    for (int x = std::max(0, x_of(u) - around); x <= std::min(p.columns - 1, x_of(u) + around); x++) hot[int64_t(y) * p.columns + x] = 1;
+            };
+            if (bad[i] && around) {
+                for (int32_t u : net.nodes) if (others(u)) heat(u);
+                for (int32_t u : net.vias) if (near_vias(u)) heat(u);
+                for (int32_t u : net.halo) if (states[u].used) heat(u);
+            }
             mark(net, 1);
         }
-        for (Net* net : bad) clear(*net);
+        for (int i = 0; i < p.nets; i++) {
+            for (int32_t u : nets[i].nodes) if (hot[u % plane]) bad[i] = 1;
+            if (bad[i]) clear(nets[i]);
+        }
     }
 
     int others(int32_t u) const { return states[u].used + states[u].guarded; }  // nets on a node, or too near, but for the one that is routed
