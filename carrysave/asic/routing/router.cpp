@@ -77,7 +77,7 @@ struct Step {
 
 constexpr size_t kGoals = 16;  // pins that a search looks for, those nearest to the tree
 constexpr int kRipUp = 4;  // turns from one to the next, early, in which all nets in conflict give way at once
-constexpr int kAround = 10;  // nodes: how near to a conflict nets give way, too, where nothing else helps
+constexpr int kFew = 100, kAround = 2;  // nets in conflict, and nodes: how near to them others give way, too, where nothing else helps
 
 class Router {
   public:
@@ -125,8 +125,14 @@ class Router {
                 left += bad || !net.routed;
             }
             since = left < least ? 0 : since + 1, least = std::min(least, left);
+            if (turn + 1 == p.turns) break;
             if ((turn + 1) % kRipUp == 0 && turn < 4 * kRipUp) rip_up(0);
-            if (since == 2 * kRipUp) since = 0, rip_up(kAround);
+            if (since >= 2 * kRipUp && left < kFew) {
+                const auto bad = rip_up(kAround);  // these come first now
+                std::stable_partition(order.begin(), order.end(), [&](int i) { return bad[i]; });
+                since = 0;
+                continue;
+            }
             present = std::min(present * 1.3f, 8.0f);
             std::reverse(order.begin(), order.end());
         }
@@ -182,10 +188,10 @@ class Router {
         net.routed = false;
         net.nodes.clear(), net.vias.clear(), net.halo.clear();
     }
-    // All that are in conflict, and what is around, so that each has the place of the others to itself once.
-    void rip_up(int around) {
-        std::vector<uint8_t> hot(plane, 0);
-        std::vector<char> bad(p.nets, 0);
+    // Clears all that are in conflict, so that each has the place of the others to itself once, and what is around.
+    // Returns which are in conflict.
+    std::vector<char> rip_up(int around) {
+        std::vector<char> bad(p.nets, 0), hot(plane, 0);
         for (int i = 0; i < p.nets; i++) {
             Net& net = nets[i];
             mark(net, -1);
@@ -202,9 +208,10 @@ class Router {
             mark(net, 1);
         }
         for (int i = 0; i < p.nets; i++) {
-            for (int32_t u : nets[i].nodes) if (hot[u % plane]) bad[i] = 1;
-            if (bad[i]) clear(nets[i]);
+            const auto& nodes = nets[i].nodes;
+            if (bad[i] || std::any_of(nodes.begin(), nodes.end(), [&](int32_t u) { return hot[u % plane]; })) clear(nets[i]);
         }
+        return bad;
     }
 
     int others(int32_t u) const { return states[u].used + states[u].guarded; }  // nets on a node, or too near, but for the one that is routed

@@ -16,7 +16,7 @@ __all__ = ["Harm", "Route", "route"]
 
 _VIA = 0.9
 """What a via costs, in um of wire."""
-_TURNS = 200
+_TURNS = 300
 _MENDS, _DEARER = 6, 3.0
 """How often nets are mended, and how much dearer a layer becomes each time to a net it harms."""
 
