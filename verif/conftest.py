@@ -22,7 +22,7 @@ from verif.support.stamps import Stamps, deselect, wanted, whole_run
 if TYPE_CHECKING:
     from verif.support.browser import Browser
 
-# As the command has it: threads of numpy's BLAS would wait for each other, in the time of other workers.
+# As the command has it: threads of numpy's BLAS would wait for each other, in other workers' time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Files whose tests take longest come first, so that no worker has one left at the end.
