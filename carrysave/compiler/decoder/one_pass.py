@@ -129,9 +129,9 @@ class OnePassDecoder(Decoder):
         codes, powers = self.units.aligned(k, 8, self._side)
         steps = np.ldexp(1.0, powers).astype(np.float16)
         high, low = digits_of(v, self._powers[number])
-        every = self._codes, self._steps, self._digits
-        for one, rows in zip(every, (codes, steps, np.concatenate([high, low], -1)), strict=True):
-            one[number, 0, :, places] = rows.swapaxes(0, 1)
+        self._codes[number, 0, :, places] = codes.swapaxes(0, 1)
+        self._steps[number, 0, :, places] = steps.swapaxes(0, 1)
+        self._digits[number, 0, :, places] = np.concatenate([high, low], -1).swapaxes(0, 1)
 
     def _attended(self, number: int, layer: Layer, q: np.ndarray) -> np.ndarray:
         shape, count = self.model.shape, q.shape[1]
