@@ -76,6 +76,8 @@ struct Step {
 };
 
 constexpr size_t kGoals = 16;  // pins that a search looks for, those nearest to the tree
+constexpr float kNever = 1e4f;  // what a node costs that another net has, where nets do not share
+constexpr int kSweeps = 12;  // that make ways shorter, at most
 constexpr int kRipUp = 4;  // turns from one to the next, early, in which all nets in conflict give way at once
 constexpr int kFew = 100, kAround = 2;  // nets in conflict, and nodes: how near to them others give way, too, where nothing else helps
 
@@ -141,6 +143,7 @@ class Router {
             if (conflicts(net)) net.routed = false;
             mark(net, 1);
         }
+        shorten();
         return left;
     }
 
@@ -153,6 +156,7 @@ class Router {
     std::vector<State> states;
     std::vector<Visit> visits;
     int32_t now = 0;
+    int sweep = 0;  // says at which of its pins a net begins
     float present = 3.0f;  // from the first turn on: nets that all share must all be routed anew
 
     int layer_of(int32_t u) const { return places[u].layer; }
@@ -214,6 +218,38 @@ class Router {
         return bad;
     }
 
+    // Routes each net anew where no other is, without what conflicts of the past made dear, from another of its pins in
+    // each sweep; the shorter way stays.
+    void shorten() {
+        const float before = present;
+        std::vector<float> history(states.size());
+        for (size_t u = 0; u < states.size(); u++) std::swap(history[u], states[u].history);
+        present = kNever;
+        bool better = true;
+        for (sweep = 0; sweep < kSweeps && better; sweep++) {
+            better = false;
+            for (int i = 0; i < p.nets; i++) {
+                if (!nets[i].routed) continue;
+                mark(nets[i], -1);
+                const Net old = nets[i];
+                route(i);
+                if (nets[i].routed && !conflicts(nets[i]) && length(nets[i], i) < length(old, i)) better = true;
+                else nets[i] = old;
+                mark(nets[i], 1);
+            }
+        }
+        present = before, sweep = 0;
+        for (size_t u = 0; u < states.size(); u++) states[u].history = history[u];
+    }
+    float length(const Net& net, int index) const {  // what its steps cost
+        float sum = 0;
+        for (auto [a, b] : net.edges) {
+            const int l = layer_of(a);
+            sum += l != layer_of(b) ? p.via : p.scale[int64_t(index) * p.layers + l] * (p.layer[l].horizontal ? p.wide : p.high);
+        }
+        return sum;
+    }
+
     int others(int32_t u) const { return states[u].used + states[u].guarded; }  // nets on a node, or too near, but for the one that is routed
     int near_vias(int32_t u) const { return states[u].piercing; }
     bool conflicts(const Net& net) const {
@@ -268,8 +304,10 @@ class Router {
             goals.push_back(goal);
         }
         const auto away = [&](const Box& from, int x, int y) { return p.wide * from.beside(x) + p.high * from.above(y); };
-        const Goal begin = goals[0];
-        goals.erase(goals.begin());
+        const int root = sweep % count;
+        const int64_t start = first + root;
+        const Goal begin = goals[root];
+        goals.erase(goals.begin() + root);
         for (Goal& goal : goals) goal.far = std::min(away(begin.box, goal.box.left, goal.box.low), away(begin.box, goal.box.right, goal.box.up));
         std::vector<int32_t> tree;
         while (!goals.empty()) {
@@ -296,7 +334,7 @@ class Router {
                 queue.push({c + far, c, u});
             };
             if (tree.empty())
-                for (int64_t a = p.accesses[first]; a < p.accesses[first + 1]; a++) push(p.node[a], price(p.node[a]) + access_price(a), p.node[a]);
+                for (int64_t a = p.accesses[start]; a < p.accesses[start + 1]; a++) push(p.node[a], price(p.node[a]) + access_price(a), p.node[a]);
             else
                 for (int32_t u : tree) push(u, 0, u);
             int32_t hit = -1;
@@ -337,9 +375,9 @@ class Router {
                 if (layer_of(u) != layer_of(visits[u].from)) net.vias.push_back(u), net.vias.push_back(visits[u].from);
             }
             path.push_back(u);
-            if (tree.empty() || net.chosen[0] < 0) {
-                for (int64_t a = p.accesses[first]; a < p.accesses[first + 1]; a++)
-                    if (p.node[a] == u && net.chosen[0] < 0) take(net, 0, a);
+            if (net.chosen[root] < 0) {
+                for (int64_t a = p.accesses[start]; a < p.accesses[start + 1]; a++)
+                    if (p.node[a] == u && net.chosen[root] < 0) take(net, root, a);
             }
             for (Goal& one : goals)
                 for (int32_t v : path) one.far = std::min(one.far, away(one.box, x_of(v), y_of(v)));
