@@ -23,7 +23,7 @@ from carrysave.asic.power.clock_tree import Wires
 from carrysave.asic.power.stimulus import UNMEASURED
 from carrysave.asic.probe import probe
 from carrysave.asic.recipe_search import search_recipes
-from carrysave.asic.recipes import StoredRecipe
+from carrysave.asic.recipes import StoredRecipe, nearest
 from carrysave.asic.routing import flow as routing
 from carrysave.asic.routing.stream import stream
 from carrysave.asic.search import OBJECTIVES, Search, Variant
@@ -191,9 +191,8 @@ class CellSynthesis:
 
     def _best(self, search: Search) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Return the best point, and what a search of more recipes gained."""
-        if self.stored is not None:
-            recipe = Recipe.parse(self.stored.recipe)
-            (point,) = search.run([(0, recipe, self.stored.delay_target_ns)])
+        if (one := self.stored) is not None:
+            (point,) = search.run([(0, Recipe.parse(one.recipe), one.delay_target_ns)])
             return point, None
         with jobs.session():
             if self.options.brief:
@@ -201,9 +200,10 @@ class CellSynthesis:
             if not self.options.sweeps:
                 return search.single(self.recipe), None
             best = search.sweep()
-            if self.options.search_recipes is None:
+            if (trials := self.options.search_recipes) is None:
                 return best, None
-            more = search_recipes(search, self.options.search_recipes)
+            near = nearest(self.design, self.library, self.options.objective, self.options.nearest)
+            more = search_recipes(search, trials, seed=self.options.recipe_seed or 0, near=near)
             return search.best(), more
 
     def _measure(

@@ -9,7 +9,7 @@ from carrysave.asic.libraries import LIBRARIES, TARGETS, is_fpga
 from carrysave.asic.mapping import Recipe
 from carrysave.asic.options import CompareOptions, SynthesisOptions
 from carrysave.asic.placement.floorplan import floorplan_of
-from carrysave.asic.recipe_search import MOST_TRIALS
+from carrysave.asic.recipe_search import MOST_NEIGHBOURS, MOST_TRIALS
 from carrysave.asic.routing.gds_layers import gds_files
 from carrysave.asic.search import OBJECTIVES
 from carrysave.errors import ArgumentError, check_choice, check_positive, needs
@@ -87,6 +87,13 @@ def _check_recipes(options: SynthesisOptions, target: str | Library) -> None:
     if count is not None and not 1 <= count <= MOST_TRIALS:
         raise ArgumentError(
             "{search_recipes} must be 1 to {most}, not {value}", most=MOST_TRIALS, value=count
+        )
+    near, seed = options.neighbours, options.recipe_seed
+    if count is None and (near is not None or seed is not None):
+        raise ArgumentError("{neighbours} and {recipe_seed} need {search_recipes}")
+    if near is not None and not 0 <= near <= MOST_NEIGHBOURS:
+        raise ArgumentError(
+            "{neighbours} must be 0 to {most}, not {value}", most=MOST_NEIGHBOURS, value=near
         )
     if count is not None and options.objective == "energy":
         raise ArgumentError("{search_recipes} is for density, period and area, not for energy")

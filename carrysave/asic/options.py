@@ -71,6 +71,9 @@ class SynthesisOptions(CompareOptions):
         ``tree+wide+sizes@density``.
     search_recipes : after a sweep, which this asks for too, try this many recipes of ABC's
         passes, see :func:`carrysave.asic.recipe_search.search_recipes`.
+    neighbours : of `search_recipes`, begin with the recipes that are stored for so many designs,
+        those most like this one: 3 by default, 0 for none.
+    recipe_seed : of `search_recipes`, 0 by default.
     place : on a cell library, place the result, repair it and measure it with its wires, too;
         with a sweep the best few, of which the best so placed is the result. On FPGAs, False:
         count resources only, and do not place and route.
@@ -92,6 +95,8 @@ class SynthesisOptions(CompareOptions):
 
     recipe: str | None = None
     search_recipes: int | None = None
+    neighbours: int | None = None
+    recipe_seed: int | None = None
     place: bool | None = None
     wire_cap: float | None = None
     wire_res: float | None = None
@@ -113,6 +118,11 @@ class SynthesisOptions(CompareOptions):
     def sweeps(self) -> bool:
         """Whether there is a search over recipes, periods and hierarchies."""
         return self.sweep or self.search_recipes is not None
+
+    @property
+    def nearest(self) -> int:
+        """Number of designs whose recipes a search begins with."""
+        return 3 if self.neighbours is None else self.neighbours
 
     @property
     def takes_stored(self) -> bool:

@@ -6,7 +6,8 @@ of both is used. Figures are never taken from there: they are measured in each r
 """
 
 import json
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,11 +17,18 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from hw.catalog import Design
 
-__all__ = ["PROJECT", "USER", "StoredRecipe", "dump", "load", "of_search", "store", "stored"]
+__all__ = [
+    "PROJECT", "USER", "StoredRecipe", "distance", "dump", "load", "nearest", "of_search", "store",
+    "stored",
+]  # fmt: skip
 
 _NAME = "recipes.json"
 PROJECT, USER = "the project", "your cache"
 """Where recipes are stored."""
+
+
+_FOREIGN, _ALONE = 3.0, 0.25
+"""How far a design of another name or library is, and a parameter that the other lacks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,10 +123,57 @@ def stored(
     return min(fitting, key=lambda one: one.cost, default=None)
 
 
+def nearest(
+    design: Design | None, library: Library, objective: str, count: int
+) -> list[tuple[float, StoredRecipe]]:
+    """Return stored recipes of the designs most like one, nearest first, and how far these are.
+
+    One for each design and library, of the project and the user's cache; those of the fixed list
+    are left out, for a sweep tries them all. None of what is no design of the catalogue.
+    """
+    if design is None:
+        return []
+    every = [*load(), *filter(None, map(_read, sorted(_folder().glob("*.json"))))]
+    best: dict[str, StoredRecipe] = {}
+    for one in every:
+        key = json.dumps([one.design, one.library_sha256], sort_keys=True)
+        if one.objective == objective and "," in one.recipe:
+            best[key] = min(best.get(key, one), one, key=lambda each: each.cost)
+    whole = _whole(design)
+    ranked = [
+        (distance(whole, one.design) + _FOREIGN * (one.library_sha256 != library.sha), one)
+        for one in best.values()
+    ]
+    return sorted(ranked, key=lambda each: each[0])[:count]
+
+
+def distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    """Return how unlike two designs are, each its name and all its parameters.
+
+    Numbers differ by the logarithm to base 2 of what is between them, words by 1, and a parameter
+    that one has alone counts a quarter.
+    """
+    far = 0.0
+    for name in sorted(one.keys() | other.keys()):
+        if name not in one or name not in other:
+            far += _ALONE
+        elif name == "design":
+            far += 0.0 if one[name] == other[name] else _FOREIGN
+        elif isinstance(one[name], (int, float)) and isinstance(other[name], (int, float)):
+            far += abs(math.log2((1 + abs(one[name])) / (1 + abs(other[name]))))
+        else:
+            far += float(one[name] != other[name])
+    return far
+
+
+def _folder() -> Path:
+    return cache.folder() / "recipes"
+
+
 def _path(design: dict[str, Any], library: str, objective: str) -> Path:
     """Return the file of a recipe in the user's cache."""
     key = cache.digest([json.dumps(design, sort_keys=True), library, objective])
-    return cache.folder() / "recipes" / f"{key[:32]}.json"
+    return _folder() / f"{key[:32]}.json"
 
 
 def _read(path: Path) -> StoredRecipe | None:

@@ -141,6 +141,14 @@ class SynthesisFlags(CompareFlags, SynthesisOptions):
             " passes of ABC. The best is stored in the cache, and used afterwards."
         ),
     ]
+    neighbours: Annotated[
+        int | None,
+        Parameter(
+            help="A search of recipes begins with those that are stored for so many designs, most"
+            " like this one. [default: 3]"
+        ),
+    ]
+    recipe_seed: Annotated[int | None, Parameter(help="Seed of a search of recipes. [default: 0]")]
     recipe: Annotated[
         str | None,
         Parameter(

@@ -109,6 +109,8 @@ def test_a_recipe_that_fails_is_left_out(run: Run, monkeypatch: pytest.MonkeyPat
     ("words", "says"),
     [
         ("--search-recipes 0", "--search-recipes must be 1 to 10000, not 0"),
+        ("--search-recipes 5 --neighbours 101", "--neighbours must be 0 to 100, not 101"),
+        ("--sweep --neighbours 3", "--neighbours and --recipe-seed need --search-recipes"),
         ("--search-recipes 5 --objective energy --period 3", "not for energy"),
         ("--search-recipes 5 --target ecp5", "are for cell libraries, not for ecp5"),
         ("--recipe dch2", "--recipe must be one of tree, tree42, booth, + and a mapping, then"),
