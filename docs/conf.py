@@ -15,6 +15,7 @@ html_theme = "furo"
 html_title = f"carrysave {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("versions.js", {"defer": "defer"})]
 html_show_sphinx = False
 html_copy_source = False
 myst_enable_extensions = ["colon_fence", "deflist"]

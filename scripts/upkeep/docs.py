@@ -1,10 +1,12 @@
 """Build the site: `make docs`, or .venv/bin/python scripts/upkeep/docs.py [--output FOLDER].
 
-Pages of docs/ and generated ones go to build/docs/source, the site to build/docs/html. Warnings
-are errors, so a link to a page or a heading that is not there is one, too.
+Pages of docs/ and generated ones go to build/docs/source, the site to build/docs/html/VERSION,
+beside those of other versions that were built into the same folder; each has a list of all.
+Warnings are errors, so a link to a page or a heading that is not there is one, too.
 """
 
 import argparse
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +14,8 @@ from pathlib import Path
 from rich.console import Console
 from sphinx.cmd.build import main as sphinx
 
-from carrysave.docs import site
+from carrysave import __version__
+from carrysave.docs import site, versions
 from carrysave.progress import Steps
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +25,13 @@ def main() -> int:
     """Copy, generate, build; return Sphinx' exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "docs", help="folder")
-    output = parser.parse_args().output
+    parser.add_argument("--version", default=__version__, help="what it is listed as")
+    arguments = parser.parse_args()
+    if not re.fullmatch(r"\w[\w.+-]*", arguments.version):
+        parser.error(
+            f"--version must be of letters, digits, . + - and _, not {arguments.version!r}"
+        )
+    output, html = arguments.output, arguments.output / "html"
     source = output / "source"
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(ROOT / "docs", source)
@@ -31,9 +40,10 @@ def main() -> int:
     with Steps(Console(stderr=True)) as steps:
         site.write(source, steps.step)
     options = ["--fail-on-warning", "--keep-going", "--quiet", "--fresh-env", "-b", "html"]
-    code = sphinx([*options, str(source), str(output / "html")])
+    code = sphinx([*options, str(source), str(html / arguments.version)])
     if not code:
-        print(f"{output / 'html' / 'index.html'}")
+        versions.join(html)
+        print(html / "index.html")
     return code
 
 
