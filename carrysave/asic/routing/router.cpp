@@ -35,7 +35,7 @@ struct Net {
     std::vector<int32_t> nodes, vias, halo, chosen;  // halo: nodes that others keep off; chosen: an access of each pin
     std::vector<std::pair<int32_t, int32_t>> edges;
     bool routed = false;
-    int tries = 0;
+    int tries = 0, idle = 0;  // idle: sweeps that did not make it shorter
 };
 
 struct Place {
@@ -77,7 +77,7 @@ struct Step {
 
 constexpr size_t kGoals = 16;  // pins that a search looks for, those nearest to the tree
 constexpr float kNever = 1e4f;  // what a node costs that another net has, where nets do not share
-constexpr int kSweeps = 12;  // that make ways shorter, at most
+constexpr int kSweeps = 12, kIdle = 3;  // that make ways shorter, at most, and without gain for a net
 constexpr int kRipUp = 4;  // turns from one to the next, early, in which all nets in conflict give way at once
 constexpr int kFew = 100, kAround = 2;  // nets in conflict, and nodes: how near to them others give way, too, where nothing else helps
 
@@ -112,6 +112,7 @@ class Router {
                     mark(net, -1);
                 }
                 route(index);
+                net.idle = 0;
                 mark(net, 1);
             }
             left = 0;
@@ -229,13 +230,14 @@ class Router {
         for (sweep = 0; sweep < kSweeps && better; sweep++) {
             better = false;
             for (int i = 0; i < p.nets; i++) {
-                if (!nets[i].routed) continue;
-                mark(nets[i], -1);
-                const Net old = nets[i];
+                Net& net = nets[i];
+                if (!net.routed || net.idle >= kIdle) continue;
+                mark(net, -1);
+                const Net old = net;
                 route(i);
-                if (nets[i].routed && !conflicts(nets[i]) && length(nets[i], i) < length(old, i)) better = true;
-                else nets[i] = old;
-                mark(nets[i], 1);
+                if (net.routed && !conflicts(net) && length(net, i) < length(old, i)) better = true, net.idle = 0;
+                else net = old, net.idle++;
+                mark(net, 1);
             }
         }
         present = before, sweep = 0;
