@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public
 from carrysave.api.result import Result
-from carrysave.asic.synthesis import TARGETS
+from carrysave.asic.libraries import TARGETS
 from carrysave.errors import ArgumentError, check_choice, needs
 from carrysave.exploration.estimate import LEVEL, Estimator, shipped
 from carrysave.report.designs import print_line

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.api import estimate as api
-from carrysave.asic.synthesis import TARGETS
+from carrysave.asic.libraries import TARGETS
 from carrysave.cli import text_models
 from carrysave.cli.coprocessor_flags import MemoryName, target_of
 from carrysave.cli.options import (

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from carrysave.api.design import Design
 from carrysave.api.estimate import estimate
-from carrysave.asic.synthesis import TARGETS
+from carrysave.asic.libraries import TARGETS
 from carrysave.errors import UsageError, remedy
 from carrysave.exploration.estimate import shipped
 from carrysave.report.page import TEMPLATES
