@@ -87,6 +87,7 @@ class Design(ExplicitDesign):
         folder: Folder = "build",
         *,
         period_ns: float = 10.0,
+        outside: float | None = None,
         docs: bool = False,
         progress: Steps | bool = False,
     ) -> "Files":
@@ -99,6 +100,7 @@ class Design(ExplicitDesign):
         ----------
         folder : where; made if it is not there.
         period_ns : clock period in the constraints, ns.
+        outside : share of it that paths take outside the block; 0, of co-processors 0.3.
         docs : of a co-processor, write the register map as HTML, too: 9 MB.
         progress : say on stderr what is done.
 
@@ -108,7 +110,8 @@ class Design(ExplicitDesign):
         """
         from carrysave.api.files import generate
 
-        return generate(self, folder, period_ns=period_ns, docs=docs, progress=progress)
+        timing = {"period_ns": period_ns, "outside": outside}
+        return generate(self, folder, timing, docs=docs, progress=progress)
 
     @public
     @by_name(VerifyOptions)
@@ -137,8 +140,7 @@ class Design(ExplicitDesign):
 
         Parameters
         ----------
-        target : a cell library or a family of FPGAs by its name, a Liberty file or several, or a
-            library.
+        target : cell library or family of FPGAs by name, Liberty files, or a library.
         options : of :func:`carrysave.synthesise`, such as ``period_ns=2.5`` or ``place=True``.
         """
         from carrysave.api.synthesis import synthesise
@@ -168,9 +170,8 @@ class Design(ExplicitDesign):
         ----------
         a : M x K integers: codes of the engine's format of A.
         b : K x N codes of B; those of low-bit weights may be of other numbers, see the spec.
-        formats : of an array of lanes: names of the formats of A and B, such as
-            ``("e4m3", "int8")``, or one for both. Integers are codes then, too; floats are rounded
-            to the format, to nearest.
+        formats : of an array of lanes: those of A and B, as in ``("e4m3", "int8")``, or one for
+            both. Integers are codes then, too; floats are rounded to the format, to nearest.
         scales : of an array with scales: their codes, M x blocks of A, and blocks x N of B.
 
         Returns
@@ -225,8 +226,7 @@ class Design(ExplicitDesign):
     ) -> "np.ndarray | FormatProduct":
         """Multiply matrices on the generated Verilog, simulated by Verilator.
 
-        A matrix of any size is cut into tiles; a co-processor does that itself, started by its
-        driver, with the matrices in a simulated memory.
+        Any size is cut into tiles; a co-processor does that itself, from a simulated memory.
 
         Parameters
         ----------

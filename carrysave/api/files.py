@@ -1,13 +1,14 @@
 """The files of a design."""
 
 import json
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import telling
 from carrysave.api.result import Result
-from carrysave.errors import ArgumentError, check_positive
+from carrysave.errors import ArgumentError, check_positive, refusal
 from carrysave.fpga.fitting import fitting
 from carrysave.ip import has_pack
 from carrysave.progress import Steps
@@ -79,13 +80,16 @@ class Files(Result):
 def generate(
     design: Design,
     folder: str | PathLike[str],
+    timing: Mapping[str, float | None],
     *,
-    period_ns: float,
     docs: bool,
     progress: Steps | bool,
 ) -> Files:
     """Write the files of a design, see :meth:`carrysave.api.design.Design.generate`."""
-    check_positive("period_ns", period_ns, " ns")
+    given: dict[str, Any] = {name: value for name, value in timing.items() if value is not None}
+    check_positive("period_ns", given["period_ns"], " ns")
+    if not 0 <= given.get("outside", 0) < 1:
+        raise refusal("outside", "0 or more, and less than 1", f"{given['outside']:g}")
     if docs and not has_pack(design):
         raise ArgumentError("{docs} is for a co-processor, not for {name}", name=design.name)
     with telling(progress) as steps:
@@ -94,10 +98,8 @@ def generate(
             # Imported here because it is slow to load.
             from carrysave.ip import package
 
-            files = package.generate(
-                design, Path(folder), period_ns=period_ns, docs=docs, progress=steps.note
-            )
+            files = package.generate(design, Path(folder), docs=docs, progress=steps.note, **given)
         else:
-            files = write_files(design, Path(folder), period_ns=period_ns)
+            files = write_files(design, Path(folder), **given)
     manifest = json.loads(next(path for path in files if path.suffix == ".json").read_text())
     return Files({"files": [str(path) for path in files], **manifest}, fitting(design))

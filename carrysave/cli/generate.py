@@ -28,6 +28,13 @@ def generate(
     *,
     choice: Choice = BY_DEFAULT,
     period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
+    outside: Annotated[
+        float | None,
+        Parameter(
+            help="I/O budget in the constraints: share of the period that paths take outside,"
+            " before an input and behind an output. [default: 0; of co-processors 0.3]"
+        ),
+    ] = None,
     from_: Annotated[
         ExistingFile | None,
         Parameter(name="--from", help="Take a design of `carrysave explore`, from its JSON."),
@@ -53,6 +60,7 @@ def generate(
     - `carrysave generate systolic_os -p m=16 -p n=16`
     - `carrysave generate coprocessor -p engine=systolic_os -p m=16 -p n=16`
     - `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
+    - `carrysave generate systolic_os -p m=12 -p n=13 -p target=artix7 --period 5 --outside 0.3`
     - `carrysave generate --from build/explore/explore.json --point 2`
     """
     if from_ is not None:
@@ -67,6 +75,8 @@ def generate(
     else:
         chosen, folder = choice.choose(design)
     with Steps(errors) as steps:
-        files = chosen.generate(folder, period_ns=period, docs=docs, progress=steps)
+        files = chosen.generate(
+            folder, period_ns=period, outside=outside, docs=docs, progress=steps
+        )
     present(files, None, json_)
     return 0

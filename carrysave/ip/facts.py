@@ -33,15 +33,22 @@ class Facts:
     emission : the build.
     period_ns : of the clock.
     docs : the register map is there as HTML too.
+    outside : share of the period that paths take outside the block.
     """
 
     emission: Emission
     period_ns: float = 10.0
     docs: bool = False
+    outside: float = OUTSIDE
 
     def __post_init__(self) -> None:
         """Refuse a build that what is around it here does not clock."""
         check_one_clock(self.design, "in a system")
+
+    @property
+    def timing(self) -> dict[str, float]:
+        """What constraints say of the clock."""
+        return {"period_ns": self.period_ns, "outside": self.outside}
 
     @property
     def design(self) -> Design:

@@ -25,6 +25,7 @@ def generate(
     folder: Path,
     *,
     period_ns: float = 10.0,
+    outside: float = OUTSIDE,
     name: str | None = None,
     docs: bool = False,
     progress: Callable[[str], None] = lambda text: None,
@@ -35,7 +36,7 @@ def generate(
     ----------
     design : the co-processor.
     folder : parent of the pack, which is named as the module.
-    period_ns : clock period in the constraints, ns.
+    period_ns, outside : of the constraints, see :func:`hw.emit.constraints.sdc`.
     name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
     docs : write the register map as HTML too: 9 MB in 150 files.
     progress : called with what is done.
@@ -48,7 +49,7 @@ def generate(
         needs("peakrdl_html")
     emission = Emission(design)
     progress(f"pack {design.module}")
-    return write(Facts(emission, period_ns, docs), folder, name=name)
+    return write(Facts(emission, period_ns, docs, outside), folder, name=name)
 
 
 def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
@@ -105,7 +106,7 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
         ),
         f"{module}_litex.py": litex.module(block),
         block_design.NAME: block_design.write(block),
-        constraints[0]: sdc(emission.ports, clock, period_ns=block.period_ns, outside=OUTSIDE),
+        constraints[0]: sdc(emission.ports, clock, **block.timing),
         out_of_context[0]: xdc(clock, period_ns=block.period_ns),
         "block.svg": diagram.draw(block),
         "README.md": readme.write(block),

@@ -2,7 +2,7 @@
 
 from carrysave.driver_modes import element_formats
 from carrysave.ip import drivers, licences, readme_streams, readme_tables
-from carrysave.ip.facts import OUTSIDE, Facts
+from carrysave.ip.facts import Facts
 from carrysave.ip.litex import CLASS
 from carrysave.ip.templates import fill
 from hw.soc.registers.rdl import MAP
@@ -31,7 +31,7 @@ def write(block: Facts) -> str:
         map=MAP,
         litex=CLASS,
         period=f"{block.period_ns:g}",
-        outside=f"{OUTSIDE:.0%}",
+        outside=f"{block.outside:.0%}",
     )
 
 

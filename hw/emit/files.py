@@ -31,7 +31,12 @@ _ONCE = """\
 
 
 def generate(
-    design: Design, folder: Path, *, period_ns: float = 10.0, name: str | None = None
+    design: Design,
+    folder: Path,
+    *,
+    period_ns: float = 10.0,
+    outside: float = 0.0,
+    name: str | None = None,
 ) -> list[Path]:
     """Write the files of a design, and return their paths.
 
@@ -39,7 +44,7 @@ def generate(
     ----------
     design : what to write.
     folder : where; created if missing.
-    period_ns : clock period in the constraints, ns.
+    period_ns, outside : of the constraints, see :func:`hw.emit.constraints.sdc`.
     name : its FuseSoC name, see :func:`hw.emit.fusesoc.core`.
 
     Returns
@@ -49,11 +54,12 @@ def generate(
     """
     emission = Emission(design)
     module = design.module
+    clock, _ = clock_and_reset(emission.component)
     blocks = models(emission)
     texts = {
         ".v": emission.verilog,
         ".json": json.dumps(emission.manifest, indent=2) + "\n",
-        ".sdc": sdc(emission.ports, clock_and_reset(emission.component)[0], period_ns=period_ns),
+        ".sdc": sdc(emission.ports, clock, period_ns=period_ns, outside=outside),
         ".f": file_list(module, blocks),
         ".core": core(
             module,

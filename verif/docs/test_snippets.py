@@ -27,17 +27,14 @@ PAGES = [
     if blocks(path)
 ]
 NEEDS = {
-    "a board",
-    "a browser, and ends by Ctrl-C",
-    "a checkout",
-    "a cluster",
-    "a fresh machine",
-    "a network service",
-    "half an hour",
-    "results of its reader",
-}
+    "a board", "a browser, and ends by Ctrl-C", "a checkout", "a cluster", "a fresh machine",
+    "a network service", "a tool of its reader", "half an hour", "results of its reader",
+}  # fmt: skip
 """What tests have not."""
-PROGRAMS = {".", "cp", "iverilog", "ls", "mkdir", "openFPGALoader", "python", "python3", "vvp"}
+PROGRAMS = {
+    ".", "cp", "fusesoc", "iverilog", "ls", "mkdir", "nextpnr-ecp5", "openFPGALoader", "python",
+    "python3", "quartus_sh", "vivado", "vvp", "yosys",
+}  # fmt: skip
 """Other commands of pages."""
 
 

@@ -20,7 +20,7 @@ __all__ = ["Block", "arguments", "blocks", "given", "sessions"]
 
 RUN = ("bash", "console", "python")
 """Languages of blocks that run."""
-SHOWN = ("text", "toml", "verilog", "yaml")
+SHOWN = ("tcl", "text", "toml", "verilog", "yaml")
 """Languages of blocks that are shown, or are files."""
 _FENCE = re.compile(
     r"^(?:<!-- (?P<mark>prove|needs|file)(?: (?P<detail>[^>]*?))? -->\n)?"
