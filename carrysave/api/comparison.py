@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from carrysave.api.call import public, telling
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
+from carrysave.api.question import operands_of, question_of
 from carrysave.api.result import Result
 from carrysave.api.synthesis import Synthesis, Verilog, figures_of
 from carrysave.api.targets import target_of
@@ -22,8 +23,10 @@ from carrysave.asic.power.stimulus import UNMEASURED
 from carrysave.errors import ArgumentError, UsageError, check_choice, installed
 from carrysave.keywords import by_name, differing
 from carrysave.progress import Steps
+from carrysave.report import ranking
 from carrysave.report.comparison import compared, draw, write_comparison
 from carrysave.report.designs import print_line
+from carrysave.report.ranking import answered
 from carrysave.report.synthesis import print_synthesis
 from carrysave.report.synthesis_page import compare_page
 from golden.check import spelled
@@ -48,6 +51,8 @@ class Comparison(Result):
     names : list of str          As they were given, or as they are named.
     results : list of Synthesis  In that order.
     ratios : list of dict        By figure, such as ``area_um2``; None where there is none.
+    answer : dict or None        The best for a period and a memory, and who misses that; see
+        :func:`carrysave.report.ranking.answered`.
     """
 
     @property
@@ -65,9 +70,21 @@ class Comparison(Result):
         """Ratios of the figures of each to those of the first, by figure."""
         return [entry["ratios"] for entry in self["designs"]]
 
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The ranking for a period and a memory; None: no such question was asked."""
+        return self["answer"]
+
+    @property
+    def ok(self) -> bool:
+        """Whether a design meets what was asked, if something was."""
+        return self.answer is None or self.answer["best"] is not None
+
     def show(self, console: "Console") -> None:
         """Print figures with their ratios, notes, and the files that it was saved to."""
         print_synthesis(console, [entry["result"] for entry in self["designs"]], self.names)
+        if self.answer is not None:
+            ranking.show(console, self.answer)
         for line in (*self["notes"], *(f"wrote {file}" for file in self.get("files", ()))):
             print_line(console, line)
 
@@ -134,8 +151,11 @@ def _compare(
     if len(set(names)) < len(names):
         raise UsageError(f"designs must differ, not {', '.join(names)}")
     where = target_of(target)
-    check_options(options, where)
-    if is_fpga(where):
+    fpga = is_fpga(where)
+    question = question_of(options, where)
+    # There a period is a question alone.
+    check_options(replace(options, period_ns=None) if fpga else options, where)
+    if fpga:
         entrants = tuple(
             for_device(str(where), one) if isinstance(one, Design) else one for one in entrants
         )
@@ -143,7 +163,9 @@ def _compare(
         options = replace(options, activity=_activity(entrants, options.activity))
     for one in entrants:
         _check(one, where)
-    every = SynthesisOptions(**differing(options))
+    needed = operands_of(names, entrants, question)
+    chosen = replace(options, memory=None, period_ns=None if fpga else options.period_ns)
+    every = SynthesisOptions(**differing(chosen))
     results = []
     with telling(progress) as steps:
         steps.plan(len(entrants))
@@ -155,7 +177,9 @@ def _compare(
                 facts = synthesis.synthesise(one, where, every, progress=steps.note)
             results.append(facts)
     facts = compared(names, results, "")
-    facts["notes"] = [*_differences(names, entrants), *_at(options.period_ns, names, results)]
+    facts["notes"] = _differences(names, entrants)
+    if question is not None:
+        facts["answer"] = answered(names, results, needed, question)
     return Comparison(facts)
 
 
@@ -179,18 +203,6 @@ def _differences(names: Sequence[str], entrants: Sequence[Design | Verilog]) -> 
             )
             notes.append(f"{key} differs: {each}; give it in all of them to have it alike")
     return notes
-
-
-def _at(period: float | None, names: Sequence[str], results: Sequence[dict[str, Any]]) -> list[str]:
-    """Say which designs run at a period that was asked for, and what limits the others."""
-    if period is None or any(facts["period_ns"] is None for facts in results):
-        return []
-    least = dict(zip(names, (facts["period_ns"] for facts in results), strict=True))
-    meet = [name for name, ns in least.items() if ns <= period]
-    others = [name for name in names if name not in meet]
-    notes = [f"at {period:g} ns: {', '.join(meet) or 'no design'}"]
-    misses = (f"{name} misses that: its least period is {least[name]:.3f} ns" for name in others)
-    return [*notes, *misses]
 
 
 def _check(entrant: Design | Verilog, target: "Library | str") -> None:

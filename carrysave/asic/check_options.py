@@ -7,7 +7,7 @@ from carrysave.asic.elaborate import HIERARCHIES
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.libraries import LIBRARIES, TARGETS, is_fpga
 from carrysave.asic.mapping import Recipe
-from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.asic.options import SearchOptions, SynthesisOptions
 from carrysave.asic.placement.floorplan import floorplan_of
 from carrysave.asic.recipe_search import MOST_NEIGHBOURS, MOST_TRIALS
 from carrysave.asic.routing.gds_layers import gds_files
@@ -18,7 +18,7 @@ from carrysave.fpga import implementation
 __all__ = ["check_options", "check_place"]
 
 
-def check_options(options: CompareOptions, target: str | Library) -> None:
+def check_options(options: SearchOptions, target: str | Library) -> None:
     """Refuse options that are out of range, or exclude each other.
 
     Raises
@@ -44,7 +44,7 @@ def check_options(options: CompareOptions, target: str | Library) -> None:
         check_place(options.place or options.route, target)
 
 
-def _check_search(options: CompareOptions) -> None:
+def _check_search(options: SearchOptions) -> None:
     """Check what the best of a search is, and for which period."""
     check_positive("period_ns", options.period_ns, " ns")
     check_choice("objective", options.objective, OBJECTIVES)
@@ -62,7 +62,7 @@ def _check_search(options: CompareOptions) -> None:
         )
 
 
-def _check_fpga(options: CompareOptions, target: str) -> None:
+def _check_fpga(options: SearchOptions, target: str) -> None:
     """Check options of a synthesis for an FPGA."""
     swept = options.sweeps if isinstance(options, SynthesisOptions) else options.sweep
     searched = options.period_ns is not None or swept or options.hierarchy is not None

@@ -6,7 +6,7 @@ from os import PathLike
 
 from carrysave.keywords import Options
 
-__all__ = ["CompareOptions", "SynthesisOptions", "Verilog"]
+__all__ = ["CompareOptions", "SearchOptions", "SynthesisOptions", "Verilog"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Verilog:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class CompareOptions(Options):
+class SearchOptions(Options):
     """How a design is synthesised, as far as designs can be compared by it.
 
     Parameters
@@ -62,7 +62,22 @@ class CompareOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SynthesisOptions(CompareOptions):
+class CompareOptions(SearchOptions):
+    """How designs are synthesised that are compared, and what is asked of them.
+
+    Parameters
+    ----------
+    period_ns, memory : what is asked: which designs run at this period, on an FPGA too, beside a
+        memory of this rate (``0.8GB/s``) or name, and which is the best of these by `objective`.
+
+    Others are as of :class:`SearchOptions`.
+    """
+
+    memory: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SynthesisOptions(SearchOptions):
     """How a design is synthesised.
 
     Parameters
@@ -90,7 +105,7 @@ class SynthesisOptions(CompareOptions):
         :data:`carrysave.asic.abc_scripts.MAPS`: the next where the last does not meet it. All by
         default, and the least area counts.
 
-    Others are as of :class:`CompareOptions`.
+    Others are as of :class:`SearchOptions`.
     """
 
     recipe: str | None = None

@@ -73,6 +73,7 @@ def compare(
 
     All get the same search, built as they are named, and no stored recipe. A module that has the
     name of a design, or files of its own, is given by them: `mac(verilog=their/mac.v)`.
+    `--period` and `--memory` ask which is the best under these: exit code 1 if none meets them.
     Writes JSON and a picture to `OUTPUT/compare`.
 
     **Examples:**
@@ -81,6 +82,7 @@ def compare(
     - `carrysave compare 'systolic_os(m=4,n=4)' my_array --verilog a.v b.v --operations 32`
     - `carrysave compare 'mac(verilog=their/mac.v,clock=ck,operations=2)' mac --liberty my.lib.gz`
     - `carrysave compare systolic_os my_array --verilog a.sv --target ecp5`
+    - `carrysave compare systolic_os systolic_ws matrix_2d --period 2 --memory 0.8GB/s`
     """
     if len(designs) < 2:
         raise UsageError(f"compare needs two designs or more, not {len(designs)}")
@@ -99,7 +101,7 @@ def compare(
             *entrants, names=designs, target=where, options=options, progress=steps
         )
     view.present(result, folder / "compare")
-    return 0
+    return 0 if result.ok else 1
 
 
 def _entrant(text: str, flags: VerilogFlags) -> Design | Verilog:

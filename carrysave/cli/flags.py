@@ -10,8 +10,9 @@ from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
 from carrysave.asic.kits import KITS
-from carrysave.asic.options import CompareOptions, SynthesisOptions
+from carrysave.asic.options import CompareOptions, SearchOptions, SynthesisOptions
 from carrysave.cli.defaults import Hidden
+from carrysave.compiler.target.memory import LEGAL_RATE
 from carrysave.errors import UsageError, check_choice
 from hw.device import DEVICES
 
@@ -22,6 +23,7 @@ __all__ = [
     "Operations",
     "Part",
     "Period",
+    "SearchFlags",
     "Seeds",
     "SynthesisFlags",
     "Target",
@@ -77,8 +79,8 @@ def check_libraries(target: str | None, liberty: Sequence[Path] | None) -> None:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class CompareFlags(CompareOptions):
-    """Flags of a comparison; defaults are those of the options."""
+class SearchFlags(SearchOptions):
+    """Flags of a synthesis that designs can be compared by; defaults are those of the options."""
 
     period_ns: Period
     sweep: Annotated[
@@ -116,7 +118,25 @@ class CompareFlags(CompareOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class SynthesisFlags(CompareFlags, SynthesisOptions):
+class CompareFlags(SearchFlags, CompareOptions):
+    """Flags of a comparison; defaults are those of the options."""
+
+    period_ns: Annotated[
+        float | None,
+        Parameter(name="--period", help="Clock period, ns, and which of the designs run at it."),
+    ]
+    memory: Annotated[
+        str | None,
+        Parameter(
+            help="Memory that brings all operands, and for which of the designs it is fast enough:"
+            f" {LEGAL_RATE}; the first that the question allows by --objective is the best."
+        ),
+    ]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SynthesisFlags(SearchFlags, SynthesisOptions):
     """Flags of a synthesis; defaults are those of the options."""
 
     sweep: Annotated[

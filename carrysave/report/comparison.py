@@ -41,7 +41,8 @@ def compared(
 
     Returns
     -------
-    A dict of plain values: ``command``, ``target``, ``notes`` and ``designs``, each with its
+    A dict of plain values: ``command``, ``target``, ``notes``, ``answer``, which is None, see
+    :func:`carrysave.report.ranking.answered`, and ``designs``, each with its
     ``name``, its ``result``, see :func:`carrysave.asic.synthesis.synthesise`, and ``ratios`` by
     key of the result; None where a figure is not there, or is 0 in the first.
     """
@@ -56,6 +57,7 @@ def compared(
         "command": command,
         "target": first["target"],
         "notes": [],
+        "answer": None,
         "designs": [
             {
                 "name": name,

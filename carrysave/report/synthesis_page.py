@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from carrysave.report import ranking
 from carrysave.report.figures import (
     Figure,
     figures,
@@ -76,7 +77,10 @@ def compare_page(comparison: dict[str, Any]) -> Page:
     rows = [[name, *(values[number] for _, values in better)] for number, name in enumerate(names)]
     table = Section("designs", columns, rows)
     axes = _axes(titles)
-    parts: list[Part] = [Scatter(table, *axes, group="design") if axes else table]
+    parts: list[Part] = []
+    if answer := comparison["answer"]:
+        parts += [ranking.table(answer), Text("", ranking.lines(answer))]
+    parts.append(Scatter(table, *axes, group="design") if axes else table)
     lines = [
         (head, *_with_ratios(figure, values))
         for head, (figure, values) in zip(heads, across, strict=True)

@@ -3,10 +3,10 @@
 import pytest
 
 import carrysave
-from carrysave.api.comparison import _at, _differences
+from carrysave.api.comparison import _differences
 from carrysave.api.design import Design
 from carrysave.asic.options import Verilog
-from carrysave.errors import UsageError
+from carrysave.errors import ArgumentError, UsageError
 
 SMALL = "a_width=2,b_width=2,accumulator_width=6"
 
@@ -33,25 +33,15 @@ def test_numbers_that_differ_by_chance_are_named() -> None:
     assert _differences(["a", "b"], [array, Design("matrix_2d")]) == []
 
 
-@pytest.mark.parametrize(
-    ("period", "says"),
-    [
-        (None, []),
-        (2.0, ["at 2 ns: a", "b misses that: its least period is 2.001 ns"]),
-        (3, ["at 3 ns: a, b"]),
-        (
-            1,
-            [
-                "at 1 ns: no design",
-                "a misses that: its least period is 2.000 ns",
-                "b misses that: its least period is 2.001 ns",
-            ],
-        ),
-    ],
-)
-def test_a_period_that_was_asked_for_is_answered(period: float | None, says: list[str]) -> None:
-    assert _at(period, ["a", "b"], [{"period_ns": 2.0}, {"period_ns": 2.001}]) == says
-
-
-def test_gates_without_a_technology_have_no_period_in_ns() -> None:
-    assert _at(2.0, ["a"], [{"period_ns": None}]) == []
+def test_what_no_figure_answers_is_refused() -> None:
+    """Before the work: of a target without ns, of designs without operands A and B."""
+    names = [f"mac({SMALL})", f"opt1({SMALL})"]
+    for target, why in (("generic", "gates and FO4 alone"), ("xilinx7", "which is mapped only")):
+        with pytest.raises(ArgumentError, match=f"period_ns and memory ask for ns.*{why}"):
+            carrysave.compare(*names, target=target, period_ns=2)
+    with pytest.raises(ArgumentError, match="objective energy is for cell libraries, not for ecp5"):
+        carrysave.compare(*names, target="ecp5", period_ns=2, objective="energy")
+    with pytest.raises(ArgumentError, match="memory is for designs that take operands A and B"):
+        carrysave.compare("requantiser", names[0], memory="1GB/s")
+    with pytest.raises(ArgumentError, match="period_ns must be greater than 0"):
+        carrysave.compare(*names, target="ecp5", period_ns=-1)

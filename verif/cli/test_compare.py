@@ -51,6 +51,25 @@ def test_ours_and_others_in_one_table(run: Run, tmp_path: Path) -> None:
     assert written["files"] == found["files"]
 
 
+def test_best_for_a_period_and_a_memory(run: Run) -> None:
+    """The question is answered in text and JSON; no design that meets it is a failure."""
+    other = f"opt1({SMALL})"
+    line = ("compare", OURS, other, "--activity", "none", "--objective", "area", "--period", "1.5")
+    outcome = run(*line, "--memory", "1GB/s", "--json")
+    assert outcome.code == 0, outcome.err
+    answer = check("comparison", outcome.out)["answer"]
+    first, last = answer["ranking"]
+    assert (answer["best"], first["name"], first["rank"]) == (other, other, 1)
+    assert first["bytes_needed"] == 0.5  # two codes of two bits
+    assert first["bytes_available"] == pytest.approx(1.5)
+    assert first["value"] < last["value"]
+    outcome = run(*line, "--memory", "0.2GB/s")
+    assert outcome.code == 1
+    assert "for 1.5 ns and 0.2GB/s: no design" in outcome.out
+    assert f"{OURS} misses that: bandwidth-bound: its operands are 0.5 bytes a cycle" in outcome.out
+    assert "0.2GB/s brings 0.3 at 1.5 ns: 60.0% of its speed" in outcome.out
+
+
 def test_designs_are_compared_on_the_operands_they_can_have(run: Run) -> None:
     outcome = run("compare", OURS, f"opt1({SMALL})")
     assert outcome.code == 0
@@ -87,6 +106,13 @@ def test_on_an_fpga(run: Run) -> None:
         (["mac", "opt1", "--verilog", "probe.v"], "--verilog needs the name of a module in it"),
         (["mac", "other", "--verilog", "probe.v"], "Module `other' not found"),
         (["mac", "opt1", "--target", "ecp5", "--sweep"], "are for cell libraries"),
+        (["mac", "opt1", "--memory", "fast"], "--memory must be a rate above 0, such as 0.8GB/s"),
+        (["mac", "opt1", "--memory", "0GB/s"], "--memory must be a rate above 0, such as 0.8GB/s"),
+        (["mac", "encoder", "--memory", "1GB/s"], "A and B alone, not for encoder"),
+        (["mac", RIVAL, "--memory", "1GB/s"], f"A and B alone, not for {RIVAL}"),
+        (["mac", "opt1", "--period", "0"], "--period must be greater than 0"),
+        (["mac", "opt1", "--target", "generic", "--period", "1"], "ask for ns, not for generic"),
+        (["mac", "opt1", "--target", "xilinx7", "--memory", "1GB/s"], "which is mapped only"),
     ],
 )
 def test_what_is_wrong_ends_before_the_work(run: Run, tmp_path: Path, line, says) -> None:

@@ -1,21 +1,60 @@
 """The memory behind a co-processor, as a user names it, and as files and results have it."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from carrysave.boards import sdram
-from carrysave.errors import ArgumentError, refusal
+from carrysave.errors import ArgumentError, UsageError, refusal
 from golden.check import parameters_of
 from golden.soc.memory_timing import MEMORIES, MemoryTiming
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["LEGAL", "memory_behind", "memory_facts", "memory_line", "memory_of", "timing_of"]
+__all__ = [
+    "LEGAL",
+    "LEGAL_RATE",
+    "MemoryRate",
+    "memory_behind",
+    "memory_facts",
+    "memory_line",
+    "memory_of",
+    "rate_of",
+    "timing_of",
+]
 
 _FIELDS = parameters_of(MemoryTiming)
 LEGAL = f"{', '.join(MEMORIES)}, or " + ",".join(
     f"{name}={kind.legal.split()[0]}" for name, kind in _FIELDS.items()
 )
 """What a user may say."""
+LEGAL_RATE = f"a rate above 0, such as 0.8GB/s or 800MB/s, or {LEGAL}"
+"""The same, where bytes in a second matter and no latency."""
+_RATE = re.compile(r"(.+?)\s*(GB/s|MB/s)")
+_MOST = 1e6
+"""GB/s."""
+
+
+@dataclass(frozen=True)
+class MemoryRate:
+    """Bytes that a memory brings.
+
+    Members
+    -------
+    name : as the user has it.
+    gigabytes : in a second, 10^9; None: `bytes` pass in a cycle, whatever that takes.
+    bytes : in a cycle; None: see `gigabytes`.
+    """
+
+    name: str
+    gigabytes: float | None = None
+    bytes: int | None = None
+
+    def in_cycle(self, period_ns: float | None) -> float | None:
+        """Return the bytes of a cycle of a clock; None if that is not known, and matters."""
+        if self.gigabytes is None:
+            return self.bytes
+        return None if period_ns is None else self.gigabytes * period_ns
 
 
 def memory_of(text: str) -> MemoryTiming:
@@ -41,6 +80,29 @@ def memory_of(text: str) -> MemoryTiming:
         return MemoryTiming(**figures)
     except ValueError as error:
         raise refusal("memory", LEGAL, f"{text!r}: {error}") from None
+
+
+def rate_of(text: str) -> MemoryRate:
+    """Return how fast a memory is, from a rate or as :func:`memory_of` has it.
+
+    Raises
+    ------
+    UsageError
+        Neither of both; a rate that is no number, or out of its range.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        try:
+            return MemoryRate(text, bytes=memory_of(text).bytes)
+        except UsageError:
+            raise refusal("memory", LEGAL_RATE, repr(text)) from None
+    try:
+        rate = float(match[1]) * {"GB/s": 1.0, "MB/s": 1e-3}[match[2]]
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate <= _MOST:
+        raise refusal("memory", f"{LEGAL_RATE}, up to {_MOST:,.0f} GB/s", repr(text))
+    return MemoryRate(text, gigabytes=rate)
 
 
 def memory_behind(
