@@ -14,7 +14,7 @@ from carrysave.api.targets import target_of
 from carrysave.asic.check_options import check_options, check_place
 from carrysave.asic.libraries import is_fpga
 from carrysave.errors import ArgumentError, installed
-from carrysave.exploration import view
+from carrysave.exploration import page, view
 from carrysave.exploration.front import GENERIC, MAPPED, OBJECTIVES
 from carrysave.exploration.options import ExploreOptions
 from carrysave.exploration.run import Request, run
@@ -84,7 +84,7 @@ class Exploration(Result):
 
     def page(self) -> "Page":
         """Return the search as a page."""
-        return view.page(self.facts)
+        return page.page(self.facts)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each point: ``module design``, its values, the objectives, verdicts."""

@@ -20,7 +20,9 @@ __all__ = [
     "OBJECTIVES",
     "beats",
     "check_objectives",
+    "compare",
     "front",
+    "less_of",
     "point_of",
     "values_of",
 ]
@@ -111,3 +113,21 @@ def beats(values: Sequence[Sequence[float]]) -> np.ndarray:
 def front(values: Sequence[Sequence[float]]) -> list[bool]:
     """Return which points no other dominates; of equal points all are in the front."""
     return [not any(marks) for marks in beats(values).T]
+
+
+def less_of(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
+    """Return the objectives, all of which are known, less being better."""
+    values = values_of(row, objectives)
+    assert values is not None
+    return values
+
+
+def compare(rows: Sequence[dict[str, Any]], objectives: Sequence[str]) -> None:
+    """Tell each point which of the front beat it, by their numbers in the front."""
+    able = [row for row in rows if row["allowed"] and row["verified"] is not False]
+    if not able:
+        return
+    table = beats([less_of(row, objectives) for row in able])
+    count = sum(row["front"] for row in able)  # which are the first
+    for row, marks in zip(able, table[:count].T, strict=True):
+        row["beaten_by"] = [number for number, mark in enumerate(marks) if mark]

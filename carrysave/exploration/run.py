@@ -1,6 +1,6 @@
 """A search of designs: proposes points, has them measured and verified, keeps the front."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,8 @@ from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import ArgumentError, UsageError, installed, remedy
-from carrysave.exploration.front import beats, front, values_of
+from carrysave.exploration.estimated import estimated
+from carrysave.exploration.front import compare, front, less_of, values_of
 from carrysave.exploration.options import ExploreOptions
 from carrysave.exploration.search import search
 from carrysave.exploration.space import Point, Space
@@ -143,7 +144,7 @@ class _Exploration:
         ]
         for row in self.rows.values():
             row["front"] = False
-        marks = front([_less(row, self.request.objectives) for row in able]) if able else []
+        marks = front([less_of(row, self.request.objectives) for row in able]) if able else []
         for row, mark in zip(able, marks, strict=True):
             row["front"] = mark
         return [row for row in able if row["front"]]
@@ -198,26 +199,9 @@ class _Exploration:
                 **{name: figures.get(name) for name in request.objectives},
             }
         able = [row["placed"] for row in chosen if row["placed"]["error"] is None]
-        marks = front([_less(placed, request.objectives) for placed in able]) if able else []
+        marks = front([less_of(placed, request.objectives) for placed in able]) if able else []
         for placed, mark in zip(able, marks, strict=True):
             placed["front"] = mark
-
-
-def _compare(rows: Sequence[dict[str, Any]], objectives: Sequence[str]) -> None:
-    """Return for each point which of the front beat it, by their numbers in the front."""
-    able = [row for row in rows if row["allowed"] and row["verified"] is not False]
-    if not able:
-        return
-    table = beats([_less(row, objectives) for row in able])
-    count = sum(row["front"] for row in able)  # which are the first
-    for row, marks in zip(able, table[:count].T, strict=True):
-        row["beaten_by"] = [number for number, mark in enumerate(marks) if mark]
-
-
-def _less(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
-    values = values_of(row, objectives)
-    assert values is not None
-    return values
 
 
 def run(request: Request, steps: Steps) -> dict[str, Any]:
@@ -225,10 +209,11 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
 
     Returns
     -------
-    ``objectives points front verified wrong failed space_points trials hopeless method command
-    versions notes files``; of each point ``design module parameters values front beaten_by verified
-    allowed error`` and every objective, those of the front first. ``beaten_by`` has the numbers of
-    those of the front that are as good in all objectives, and better in one. No file is written.
+    ``objectives points front verified wrong failed space_points trials estimated hopeless method
+    command versions notes files``; of each point ``design module parameters values front beaten_by
+    verified allowed error`` and every objective, those of the front first. ``beaten_by`` has the
+    numbers of those of the front that are as good in all objectives, and better in one. No file is
+    written.
     """
     exploration = _Exploration(request, steps)
     exploration.measure()
@@ -244,7 +229,7 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
             values_of(row, request.objectives[:1]) or [],
         ),
     )
-    _compare(rows, request.objectives)
+    compare(rows, request.objectives)
     notes = [] if installed("matplotlib") else [f"no picture, which needs {remedy('matplotlib')}"]
     library = request.target if isinstance(request.target, Library) else None
     name = library.name if library else request.target
@@ -257,6 +242,9 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         "failed": sum(row["error"] is not None and row["verified"] is None for row in rows),
         "space_points": len(exploration.points),
         "trials": len(rows),
+        "estimated": estimated(
+            exploration.points, exploration.rows, request.objectives, request.options.seed
+        ),
         "hopeless": exploration.search.hopeless,
         "method": request.options.method,
         "command": "",

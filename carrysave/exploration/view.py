@@ -1,4 +1,4 @@
-"""A search as a table on a terminal, as a page, and as files."""
+"""A search as a table on a terminal, and as files."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,12 @@ from rich.table import Table
 
 from carrysave import cache
 from carrysave.errors import installed
-from carrysave.exploration.front import OBJECTIVES
 from carrysave.report.designs import print_line
-from carrysave.report.figures import FIGURES, short_versions
-from carrysave.report.page import Page, Part, Scatter, Text, package_versions, pictures
-from carrysave.report.tables import Column, Section, as_text, svg
+from carrysave.report.tables import as_text, svg
 
-__all__ = ["draw", "page", "show", "write"]
+__all__ = ["VERIFIED", "draw", "show", "tried", "write"]
 
-_VERIFIED = {True: "yes", False: "FAILS", None: "-"}
+VERIFIED = {True: "yes", False: "FAILS", None: "-"}
 
 
 def show(console: Console, report: dict[str, Any]) -> None:
@@ -31,11 +28,11 @@ def show(console: Console, report: dict[str, Any]) -> None:
     for number, row in enumerate(chosen):
         figures = [_figure(row[name]) for name in names]
         beaten = str(sum(number in other["beaten_by"] for other in report["points"]))
-        table.add_row(str(number), _text(row), *figures, beaten, _VERIFIED[row["verified"]])
+        table.add_row(str(number), _text(row), *figures, beaten, VERIFIED[row["verified"]])
     console.print(table)
     if any(row["placed"] for row in chosen):
         console.print(_placed_table(chosen, names))
-    print_line(console, _tried(report))
+    print_line(console, tried(report))
     for row in report["points"]:
         for error in (row["error"], (row["placed"] or {}).get("error")):
             if error:
@@ -57,64 +54,8 @@ def _placed_table(chosen: list[dict[str, Any]], names: list[str]) -> Table:
     return table
 
 
-def page(report: Mapping[str, Any]) -> Page:
-    """Return the page of a search, see :func:`carrysave.exploration.run.run`."""
-    able = [row for row in report["points"] if row["allowed"] and row["verified"] is not False]
-    others = [row for row in report["points"] if row not in able]
-    axes = list(dict.fromkeys(name for row in able for name in row["values"]))
-    forms = {figure.key: Column("", figure.form).figure for figure in FIGURES}
-    figures = [
-        Column(name, forms.get(name, "{:,}"), "less" if OBJECTIVES[name] > 0 else "more")
-        for name in report["objectives"]
-    ]
-    placed = any(row["placed"] for row in able)
-    more = [one._replace(head=f"{one.head}, placed") for one in figures] if placed else []
-    table = Section(
-        "designs",
-        ["module", "design", *axes, *figures, *more, "beaten by", "verified"],
-        [
-            (
-                row["module"],
-                row["design"],
-                *(_plain(row["values"].get(axis)) for axis in axes),
-                *(row[name] for name in report["objectives"]),
-                *((row["placed"] or {}).get(name) for name in report["objectives"] if placed),
-                "front" if row["front"] else ", ".join(map(str, row["beaten_by"])),
-                _VERIFIED[row["verified"]],
-            )
-            for row in able
-        ],
-    )
-    marked = [number for number, row in enumerate(able) if row["front"]]
-    x, y = (*report["objectives"], *report["objectives"])[:2]
-    parts: list[Part] = [Scatter(table, x, y, "design", marked, "front")] if able else []
-    parts += pictures(report["files"], "Designs by the first two objectives, with their front.")
-    if others:
-        parts.append(
-            Section(
-                "no results",
-                ["module", "why"],
-                [
-                    (row["module"], row["error"] or "not what the constraints of figures allow")
-                    for row in others
-                ],
-            )
-        )
-    return Page(
-        title=f"Search of designs on {report['target']}",
-        says=_tried(report),
-        command=report["command"],
-        versions={**package_versions("optuna"), **short_versions(report["versions"])},
-        summary=[
-            (f"best {name}", column.form.format(_best(able, name)))
-            for name, column in zip(report["objectives"], figures, strict=True)
-            if able
-        ],
-        parts=[*parts, *([Text("notes", report["notes"])] if report["notes"] else ())],
-    )
-
-
-def _tried(report: Mapping[str, Any]) -> str:
+def tried(report: Mapping[str, Any]) -> str:
+    """Say how much of the space was measured."""
     hopeless = f"; {report['hopeless']} look hopeless by estimate" if report["hopeless"] else ""
     placed = [row["placed"] for row in report["points"] if row["placed"]]
     wires = f", {sum(one['front'] for one in placed)} of these with wires, too" if placed else ""
@@ -133,15 +74,6 @@ def _figure(value: float | None) -> str:
 def _text(row: Mapping[str, Any]) -> str:
     values = ",".join(f"{name}={value}" for name, value in row["values"].items())
     return f"{row['design']}({values})"
-
-
-def _plain(value: Any) -> Any:
-    """Write a truth value as the command line has it."""
-    return str(value).lower() if isinstance(value, bool) else value
-
-
-def _best(rows: list[dict[str, Any]], name: str) -> float:
-    return min((row[name] for row in rows), key=lambda value: OBJECTIVES[name] * value)
 
 
 def write(folder: Path, report: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from carrysave.report.page import TEMPLATES, Page, Picture, described
+from carrysave.report.page import TEMPLATES, Page, Picture, WhatIf, described
 
 __all__ = ["render"]
 
@@ -14,7 +14,7 @@ _ROWS = 30
 
 
 def render(page: Page, pictures: Mapping[str, bytes]) -> str:
-    """Return the HTML of a page without its charts, whose place pictures take.
+    """Return the HTML of a page without its charts, whose place pictures take, and sliders.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def render(page: Page, pictures: Mapping[str, bytes]) -> str:
     parts = [
         described(number, part, _ROWS)
         for number, part in enumerate(page.parts)
-        if not isinstance(part, Picture)
+        if not isinstance(part, Picture | WhatIf)
     ]
     urls = [base64.b64encode(svg).decode() for svg in shown]
     says = [part.says for part in page.parts if isinstance(part, Picture)]

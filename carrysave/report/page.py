@@ -4,7 +4,6 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,14 @@ from markupsafe import Markup
 
 from carrysave import cache
 from carrysave.errors import needs
+from carrysave.report.chart import Scatter, chart, front, is_number
 from carrysave.report.tables import Column, Section, texts
+from carrysave.report.what_if import WhatIf
 from hw.emit.user_files import shown
 
 __all__ = [
-    "LARGEST", "TEMPLATES", "Page", "Part", "Picture", "Scatter", "Text", "described", "front",
-    "package_versions", "pictures", "render", "write",
+    "LARGEST", "TEMPLATES", "Page", "Part", "Picture", "Scatter", "Text", "WhatIf", "described",
+    "front", "package_versions", "pictures", "render", "write",
 ]  # fmt: skip
 
 LARGEST = 3_000_000
@@ -64,34 +65,7 @@ class Picture:
     width: int = 0
 
 
-@dataclass(frozen=True)
-class Scatter:
-    """A chart of the rows of a table as points, and the table below it.
-
-    The reader may choose other columns of figures for the axes. A rectangle drawn in the chart
-    selects rows of the table. Between columns of which both say what is better, the chart has the
-    front: the points that no other beats in both.
-
-    Members
-    -------
-    table : the table; its totals are no points.
-    x, y : titles of columns.
-    group : title of the column whose texts are colours; empty: all points have one.
-    marked : rows that have a ring.
-    mark : what the ring says, such as ``chosen``.
-    guides : lines for comparison, each a name and points (x, y); of the axes `x` and `y` only.
-    """
-
-    table: Section
-    x: str
-    y: str
-    group: str = ""
-    marked: Sequence[int] = ()
-    mark: str = ""
-    guides: Sequence[tuple[str, Sequence[tuple[float, float]]]] = ()
-
-
-Part = Section | Scatter | Picture | Text
+Part = Section | Scatter | Picture | Text | WhatIf
 
 
 @dataclass(frozen=True)
@@ -147,29 +121,6 @@ def _without_picture(part: Part) -> Part:
     return Text(part.title, [f"left out, as a page has at most {LARGEST:,} bytes: {part.says}"])
 
 
-def front(rows: Sequence[Sequence[Any]], columns: Sequence[Column], x: int, y: int) -> list[int]:
-    """Return the rows that no other beats in two columns, by rising x; empty if none can be better.
-
-    Parameters
-    ----------
-    rows : of values; those without a number in both columns are left out.
-    columns, x, y : the columns, and places of two.
-    """
-    signs = [{"less": 1, "more": -1}.get(columns[axis].better, 0) for axis in (x, y)]
-    if 0 in signs:
-        return []
-    points = sorted(
-        (signs[0] * row[x], signs[1] * row[y], number)
-        for number, row in enumerate(rows)
-        if _is_number(row[x]) and _is_number(row[y])
-    )
-    steps: list[tuple[float, float, int]] = []
-    for point in points:
-        if not steps or point[1] < steps[-1][1]:
-            steps.append(point)
-    return [number for _, _, number in sorted(steps, key=lambda point: signs[0] * point[0])]
-
-
 def package_versions(*names: str) -> dict[str, str]:
     """Return the versions of packages, of those that are installed."""
     versions = {}
@@ -179,12 +130,6 @@ def package_versions(*names: str) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value has a place on an axis."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(value) < float("inf")
 
 
 def pictures(files: Iterable[str], says: str) -> list[Picture]:
@@ -203,7 +148,15 @@ def _render(page: Page, most: int) -> str:
         page=page,
         parts=parts,
         vega=Markup(_vega()) if any("chart" in part for part in parts) else "",
+        scripts=_scripts(parts),
     )
+
+
+def _scripts(parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the scripts of a page, but Vega: the first of all pages, then those of its parts."""
+    lines = any(part.get("chart", {}).get("lines") for part in parts)
+    model = any(part["kind"] == "what-if" for part in parts)
+    return ["page.js", *(["parallel.js"] if lines else []), *(["what_if.js"] if model else [])]
 
 
 def described(number: int, part: Part, most: int) -> dict[str, Any]:
@@ -216,9 +169,11 @@ def described(number: int, part: Part, most: int) -> dict[str, Any]:
             return {**result, "kind": "text", "lines": lines}
         case Picture():
             return {**result, "kind": "picture", **_picture(part)}
+        case WhatIf():
+            return {**result, "kind": "what-if", "facts": part.facts}
         case Scatter():
             made = _table(part.table, most)
-            return {**result, "kind": "table", **made, "chart": _chart(part, len(made["rows"]))}
+            return {**result, "kind": "table", **made, "chart": chart(part, len(made["rows"]))}
         case Section():
             return {**result, "kind": "table", **_table(part, most)}
 
@@ -256,35 +211,10 @@ def _table(table: Section, most: int) -> dict[str, Any]:
 
 def _cell(column: Column, value: Any, text: str) -> dict[str, Any]:
     """Return a cell: its text, its number if it has one, and its bar in percent."""
-    number = f"{value:.12g}" if _is_number(value) else None
+    number = f"{value:.12g}" if is_number(value) else None
     bar = f"{min(max(100 * value / column.bar, 0), 100):.1f}" if column.bar and number else None
     style = "prose" if number is None and len(text) > _PROSE else _STYLES.get(text, "")
     return {"text": shown(text, 2000), "number": number, "bar": bar, "style": style}
-
-
-def _chart(part: Scatter, count: int) -> dict[str, Any]:
-    """Return what the script makes a chart of, besides the table below it."""
-    heads, kinds = part.table.heads, part.table.kinds
-    rows = part.table.rows[:count]
-    axes = [
-        column
-        for column in range(len(heads))
-        if sum(_is_number(row[column]) for row in rows) > 0 and heads[column] != part.group
-    ]
-    x, y = heads.index(part.x), heads.index(part.y)
-    fronts = {f"{a},{b}": front(rows, kinds, a, b) for a, b in combinations(axes, 2)}
-    return {
-        "x": x,
-        "y": y,
-        "axes": axes,
-        "titles": [shown(kind.title) for kind in kinds],
-        "shares": [column for column in axes if kinds[column].form.endswith("%}")],
-        "group": heads.index(part.group) if part.group else None,
-        "marked": [row for row in part.marked if row < count],
-        "mark": part.mark,
-        "fronts": {axes: rows for axes, rows in fronts.items() if rows},
-        "guides": [{"name": name, "points": points} for name, points in part.guides],
-    }
 
 
 def _picture(part: Picture) -> dict[str, Any]:

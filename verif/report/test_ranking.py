@@ -79,8 +79,8 @@ def test_best_is_by_the_objective(objective: str, best: str) -> None:
     assert answer["ranking"][-1]["bytes_available"] == 4
     assert answer["ranking"][-1]["over_percent"] is None
     for order in itertools.permutations(range(3)):
-        other = answered(*([each[n] for n in order] for each in (NAMES, RESULTS, NEEDED)), question)
-        assert other == answer
+        names, results = [NAMES[n] for n in order], [RESULTS[n] for n in order]
+        assert answered(names, results, [NEEDED[n] for n in order], question) == answer
 
 
 def test_figure_that_is_not_there_is_the_worst() -> None:

@@ -1,4 +1,21 @@
 "use strict";
+
+// Rows of a table in the order of the page, and those that all selections of it have in common.
+function allRows(table) {
+  table.allRows ??= [...table.tBodies[0].rows];
+  return table.allRows;
+}
+
+function filterRows(table, name, inside) {
+  table.selections ??= new Map();
+  if (inside === null) table.selections.delete(name);
+  else table.selections.set(name, inside);
+  allRows(table).forEach((row, index) => {
+    row.hidden = ![...table.selections.values()].every((one) => one(index));
+  });
+  table.dispatchEvent(new Event("filtered"));
+}
+
 (() => {
   const number = (cell) => (cell.dataset.v === undefined ? null : Number(cell.dataset.v));
   const compare = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).compare;
@@ -73,9 +90,12 @@
     const channel = (place) => ({
       field: `c${place}`, type: "quantitative", title: facts.titles[place],
       axis: facts.shares.includes(place) ? { format: ".0%" } : {},
-      scale: scale(shown.map((point) => point[`c${place}`])),
+      scale: scale(shown.flatMap((point) => [place, ...(facts.intervals[place] ?? [])].map((one) => point[`c${one}`]).filter((one) => one !== null))),
     });
     const axes = { x: channel(x), y: channel(y) };
+    const estimated = shown.filter((point) => facts.estimated.includes(point.index));
+    const guess = `indexof(${JSON.stringify(facts.estimated)}, datum.index) >= 0`;
+    const groups = [...new Set(shown.map((point) => point[`t${facts.group}`]))];
     const texts = facts.titles.map((title, place) => ({ field: `t${place}`, type: "nominal", title: title || " " }))
       .filter((_, place) => shown.some((point) => !["", "-"].includes(point[`t${place}`])));
     const selected = [{ param: "brush" }, { param: "kind" }];
@@ -93,7 +113,7 @@
           condition: [{ param: "over", empty: false, value: 220 }, { test: "datum.index === focus", value: 220 }],
           value: width < 500 || shown.length > 200 ? 45 : 75,
         },
-        opacity: { condition: { test: { and: facts.group === null ? selected.slice(0, 1) : selected }, value: 0.95 }, value: 0.15 },
+        opacity: { condition: { test: { and: ["indexof(away, datum.index) < 0", ...(facts.group === null ? selected.slice(0, 1) : selected)] }, value: 0.95 }, value: 0.15 },
         tooltip: texts,
         ...(facts.group === null ? { color: { value: COLOURS[0] } } : {
           color: {
@@ -104,6 +124,26 @@
         }),
       },
     };
+    // Of what is estimated the points are hollow, over lines from end to end of their intervals.
+    // Not by a field: that would be a legend of its own.
+    const stroke = { value: { expr: `${JSON.stringify(COLOURS)}[max(indexof(${JSON.stringify(groups)}, datum.t${facts.group}), 0) % ${COLOURS.length}]` } };
+    const hollow = estimated.length === 0 ? {} : {
+      fillOpacity: { condition: { test: guess, value: 0 }, value: 1 },
+      stroke: { condition: { test: guess, ...stroke }, value: "var(--paper)" },
+      strokeWidth: { condition: { test: guess, value: 1.6 }, value: 0.7 },
+    };
+    Object.assign(points_.encoding, hollow);
+    const ranges = estimated.length === 0 ? [] : [["x", x], ["y", y]].filter(([, place]) => facts.intervals[place]).map(([axis, place]) => ({
+      data: { values: estimated },
+      mark: { type: "rule", strokeWidth: 1.2 },
+      encoding: {
+        ...axes,
+        [axis]: { ...axes[axis], field: `c${facts.intervals[place][0]}` },
+        [`${axis}2`]: { field: `c${facts.intervals[place][1]}` },
+        opacity: { condition: { test: points_.encoding.opacity.condition.test, value: 0.5 }, value: 0.06 },
+        stroke,
+      },
+    }));
     const line = (name, values, mark) => ({
       data: { values: values.map(([across, up], place) => ({ across, up, place, name })) },
       mark: { type: "line", clip: true, ...mark },
@@ -127,14 +167,14 @@
       $schema: "https://vega.github.io/schema/vega-lite/v6.json",
       description: `${facts.titles[y]} over ${facts.titles[x]}`,
       width: "container", height: Math.min(420, Math.max(340, width / 2.4)), autosize: { type: "fit", contains: "padding" }, config: CONFIG,
-      params: [{ name: "focus", value: -1 }], layer: [...below, points_, ...above],
+      params: [{ name: "focus", value: -1 }, { name: "away", value: [] }], layer: [...below, ...ranges, points_, ...above],
     };
   }
 
   async function chart(figure) {
     const facts = JSON.parse(figure.querySelector("script").textContent);
     const table = document.getElementById(figure.dataset.table);
-    const rows = [...table.tBodies[0].rows];
+    const rows = allRows(table);
     const plot = figure.querySelector(".plot");
     const [status, all] = [figure.querySelector("output"), figure.querySelector("button")];
     const selects = [...figure.querySelectorAll("select")];
@@ -159,13 +199,16 @@
       const inside = (point) => Object.entries(bounds).every(([name, [low, high]]) =>
         point[name] !== null && point[name] >= Math.min(low, high) && point[name] <= Math.max(low, high));
       const some = Object.keys(bounds).length > 0;
-      const count = points.filter((point) => {
-        rows[point.index].hidden = some && !inside(point);
-        return !rows[point.index].hidden;
-      }).length;
-      status.textContent = some ? `${count} of ${rows.length} rows selected` : "";
+      filterRows(table, "chart", some ? (index) => inside(points[index]) : null);
       all.hidden = !some;
     }
+
+    table.addEventListener("filtered", () => {
+      const count = rows.filter((row) => !row.hidden).length;
+      status.textContent = count < rows.length ? `${count} of ${rows.length} rows selected` : "";
+      const lines = table.selections.get("lines");
+      view?.signal("away", lines ? points.filter((point) => !lines(point.index)).map((point) => point.index) : []).runAsync();
+    });
 
     let view = null;
     async function draw() {
@@ -176,6 +219,7 @@
         actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom", disableDefaultStyle: false },
       });
       view = result.view;
+      table.dispatchEvent(new Event("filtered"));
       view.addSignalListener("brush", (_, bounds) => select(bounds));
       const light = (item, on) => {
         const index = item?.datum?.index;
