@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from carrysave.api.call import public, telling
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
-from carrysave.api.question import operands_of, question_of
+from carrysave.api.question import check_ranked, operands_of, question_of
 from carrysave.api.result import Result
 from carrysave.api.synthesis import Synthesis, Verilog, figures_of
 from carrysave.api.targets import target_of
@@ -163,6 +163,7 @@ def _compare(
         options = replace(options, activity=_activity(entrants, options.activity))
     for one in entrants:
         _check(one, where)
+    check_ranked(names, entrants, question)
     needed = operands_of(names, entrants, question)
     chosen = replace(options, memory=None, period_ns=None if fpga else options.period_ns)
     every = SynthesisOptions(**differing(chosen))

@@ -16,7 +16,7 @@ from hw.device import family
 if TYPE_CHECKING:
     from carrysave.asic.liberty.cells import Library
 
-__all__ = ["operands_of", "question_of"]
+__all__ = ["check_ranked", "operands_of", "question_of"]
 
 
 def question_of(options: CompareOptions, where: "Library | str") -> Question | None:
@@ -42,6 +42,19 @@ def question_of(options: CompareOptions, where: "Library | str") -> Question | N
             "{objective} energy is for cell libraries, not for {family}", family=where
         )
     return Question(options.period_ns, memory, options.objective)
+
+
+def check_ranked(
+    names: Sequence[str], entrants: Sequence[Design | Verilog], question: Question | None
+) -> None:
+    """Refuse a question for a speed that is known of no entrant."""
+    known = [isinstance(one, Design) or one.operations is not None for one in entrants]
+    if question is not None and question.objective == "density" and not any(known):
+        raise ArgumentError(
+            "{objective} density has no data: operations in a cycle are not known of {names};"
+            " give their number, or another {objective}",
+            names=" and ".join(names),
+        )
 
 
 def operands_of(

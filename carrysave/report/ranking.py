@@ -67,8 +67,7 @@ def answered(
     """Rank designs by a question.
 
     First are those that meet the period and whose operands the memory brings, the best first. Speed
-    is what is left of it where the memory is too slow. A figure that a design does not have is the
-    worst.
+    is what is left of it where the memory is too slow. A design without the figure has no rank.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def answered(
         key=lambda row: (not row["meets"], row["value"] is None, sign * (row["value"] or 0.0))
     )
     for number, row in enumerate(rows, 1):
-        row["rank"] = number if row["meets"] else None
+        row["rank"] = number if row["meets"] and row["value"] is not None else None
     memory = question.memory
     return {
         "text": question.text,
@@ -99,7 +98,7 @@ def answered(
         },
         "objective": question.objective,
         "measure": _measure(results[0], question),
-        "best": rows[0]["name"] if rows[0]["meets"] else None,
+        "best": rows[0]["name"] if rows[0]["rank"] else None,
         "ranking": rows,
     }
 
@@ -172,7 +171,7 @@ def table(answer: Mapping[str, Any]) -> Section:
     rows = [
         (
             row["name"],
-            row["rank"] if row["meets"] else "misses",
+            (row["rank"] or "-") if row["meets"] else "misses",
             row["value"],
             row["gops"],
             row["period_ns"],
@@ -194,7 +193,12 @@ def lines(answer: Mapping[str, Any]) -> list[str]:
         for row in answer["ranking"]
         if row["misses"]
     )
-    return [f"for {asked}: {first}", *misses]
+    unranked = (
+        f"{row['name']} meets that, and has no rank: its {answer['measure']} is not known"
+        for row in answer["ranking"]
+        if row["meets"] and row["value"] is None
+    )
+    return [f"for {asked}: {first}", *misses, *unranked]
 
 
 def show(console: Console, answer: Mapping[str, Any]) -> None:

@@ -110,6 +110,10 @@ def test_on_an_fpga(run: Run) -> None:
         (["mac", "opt1", "--memory", "0GB/s"], "--memory must be a rate above 0, such as 0.8GB/s"),
         (["mac", "encoder", "--memory", "1GB/s"], "A and B alone, not for encoder"),
         (["mac", RIVAL, "--memory", "1GB/s"], f"A and B alone, not for {RIVAL}"),
+        (
+            ["probe", "mac(verilog=their mac.v,clock=ck)", "--verilog", "probe.v", "--period", "2"],
+            "--objective density has no data: operations in a cycle are not known of probe and mac",
+        ),
         (["mac", "opt1", "--period", "0"], "--period must be greater than 0"),
         (["mac", "opt1", "--target", "generic", "--period", "1"], "ask for ns, not for generic"),
         (["mac", "opt1", "--target", "xilinx7", "--memory", "1GB/s"], "which is mapped only"),

@@ -114,6 +114,25 @@ def test_other_models(browser: Browser, tmp_path: Path) -> None:
                 assert answer[figure] == pytest.approx(parts, rel=CLOSE, abs=1e-9)
 
 
+def test_model_of_one_shape(browser: Browser, tmp_path: Path) -> None:
+    """Of others it has no interval of their own: it gives that of its shape."""
+    widths = [(a, b) for a in range(4, 9) for b in (4, 5, 6, 8)]
+    measured = [
+        Measured(
+            Design("matrix_2d", {"m": 2, "n": 2, "a_width": a, "b_width": b}),
+            {"area_um2": 100.0 * a * b + a},
+        )
+        for a, b in widths
+    ]
+    model = Estimator.fit("osu018", "none", {}, measured)
+    assert model.fits["area_um2"].factor_of_shapes is None
+    form = facts(model)
+    browser.open(write(tmp_path / "a.html", Page("t", "c", {}, [WhatIf("what if", form)])))
+    other = [Design("matrix_2d", {"m": 3, "n": 2, "a_width": 6, "b_width": 5})]
+    answers = asked(browser, "estimate", other, names_of(form, "matrix_2d"))
+    assert answers[0]["area_um2"] == pytest.approx(model.guess(other)[0]["area_um2"], rel=CLOSE)
+
+
 def test_what_is_outside_is_so_in_the_same_words(
     browser: Browser, page: Path, shipped_model: Estimator
 ) -> None:

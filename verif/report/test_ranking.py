@@ -64,6 +64,7 @@ def test_memory_binds() -> None:
     # As much as it takes is enough.
     enough = ranking(Question(2.0, rate_of("8000MB/s"), "density"))
     assert [row["meets"] for row in enough["ranking"]] == [True, True, False]
+    assert [row["gops"] for row in enough["ranking"]] == pytest.approx([8.0, 1.0, 0.8])
 
 
 @pytest.mark.parametrize(
@@ -83,12 +84,21 @@ def test_best_is_by_the_objective(objective: str, best: str) -> None:
         assert answered(names, results, [NEEDED[n] for n in order], question) == answer
 
 
-def test_figure_that_is_not_there_is_the_worst() -> None:
+def test_design_without_the_figure_has_no_rank() -> None:
     results = [{**RESULTS[1], "gops": None}, RESULTS[1]]
-    answer = answered(["a", "b"], results, [None, None], Question(2.0, None, "density"))
-    assert [row["name"] for row in answer["ranking"]] == ["b", "a"]
+    question = Question(2.0, None, "density")
+    answer = answered(["a", "b"], results, [None, None], question)
+    assert [(row["name"], row["rank"]) for row in answer["ranking"]] == [("b", 1), ("a", None)]
     assert answer["ranking"][1]["value"] is None
-    assert table(answer).lines[1][:4] == ["a", "2", "-", "-"]
+    assert table(answer).lines[1][:4] == ["a", "-", "-", "-"]
+    assert lines(answer)[1:] == ["a meets that, and has no rank: its gops_per_mm2 is not known"]
+    energy = Question(2.0, None, "energy")
+    results[0] = {**RESULTS[1], "pj_per_mac": None}
+    assert answered(["a", "b"], results, [None, None], energy)["best"] == "b"
+    results[0] = {**RESULTS[1], "gops": None}
+    none = answered(["a", "b"], [results[0]] * 2, [None, None], question)
+    assert none["best"] is None
+    assert lines(none)[0] == "for 2 ns: no design"
 
 
 def test_devices_have_their_figures() -> None:
