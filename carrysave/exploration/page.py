@@ -1,6 +1,7 @@
 """A search as a page: front, intervals, parallel axes, and sliders over the model that ships."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from carrysave.exploration import what_if
@@ -119,10 +120,9 @@ def _scatter(
     marked = [number for number, row in enumerate(able) if row["front"]]
     x, y = (*names, *names)[:2]
     lines = ["design", *axes, *names]
-    return Scatter(
-        Section("designs", columns, rows), x, y, "design", marked, "front", intervals=ends,
-        lines=lines,
-    )  # fmt: skip
+    table = Section("designs", columns, rows)
+    chart = Scatter(table, x, y, "design", marked, "front")
+    return replace(chart, intervals=ends, lines=lines)
 
 
 def _short(value: float, column: Column) -> float:

@@ -48,10 +48,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Exploration:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "design_job", job)
         with jobs.session(jobs.Options(jobs=1, store=folder / "store.sqlite")):
-            result = carrysave.explore(
-                TABLE, objective=NAMES, target="osu018", method="random", verify="none",
-                trials=TRIALS,
-            )  # fmt: skip
+            options = carrysave.ExploreOptions(
+                objective=NAMES, method="random", verify="none", trials=TRIALS
+            )
+            result = carrysave.explore(TABLE, target="osu018", options=options)
     check("explore", result.save(folder)[1])
     return result
 

@@ -116,7 +116,7 @@ def test_other_models(browser: Browser, tmp_path: Path) -> None:
 
 def test_model_of_one_shape(browser: Browser, tmp_path: Path) -> None:
     """Of others it has no interval of their own: it gives that of its shape."""
-    widths = [(a, b) for a in range(4, 9) for b in (4, 5, 6, 8)]
+    widths = [(a, b) for a in (4, 6, 9, 10, 12) for b in (4, 5, 6, 8)]
     measured = [
         Measured(
             Design("matrix_2d", {"m": 2, "n": 2, "a_width": a, "b_width": b}),
@@ -129,8 +129,12 @@ def test_model_of_one_shape(browser: Browser, tmp_path: Path) -> None:
     form = facts(model)
     browser.open(write(tmp_path / "a.html", Page("t", "c", {}, [WhatIf("what if", form)])))
     other = [Design("matrix_2d", {"m": 3, "n": 2, "a_width": 6, "b_width": 5})]
-    answers = asked(browser, "estimate", other, names_of(form, "matrix_2d"))
+    names = names_of(form, "matrix_2d")
+    answers = asked(browser, "estimate", other, names)
     assert answers[0]["area_um2"] == pytest.approx(model.guess(other)[0]["area_um2"], rel=CLOSE)
+    # Numbers are in the order of numbers, not of texts.
+    wide = Design("matrix_2d", {"m": 2, "n": 2, "a_width": 13, "b_width": 5})
+    assert asked(browser, "unknown", [wide], names) == [[refusal(model, wide)]]
 
 
 def test_what_is_outside_is_so_in_the_same_words(
