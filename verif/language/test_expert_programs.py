@@ -34,6 +34,10 @@ from verif.support.command import Run
 
 INT8 = Target(block_of({"engine": "systolic_os(m=4,n=4)"}))
 NARROW = Target(block_of({"engine": "systolic_os(m=2,n=8,b_width=4)"}))
+LISTS = {"lists": "16", "top_k": "4", "gather": "true"}
+LISTS |= {"requantise": "true", "per_column": "false", "code_bytes": "2"}
+BY_JOBS = Target(block_of({"engine": "systolic_os(m=4,n=4)", **LISTS}))
+NARROW_JOBS = Target(block_of({"engine": "systolic_os(m=2,n=8,b_width=4)", **LISTS}))
 CACHE = 10
 
 
@@ -78,6 +82,31 @@ def test_program_is_the_decoder(
     assert not program.host
     with pytest.raises(ValueError, match="a system runs one section, not 3"):
         _ = program.plan
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "target"),
+    [
+        ("mixtral", {}, BY_JOBS),
+        ("mixtral", {"num_experts_per_tok": 1}, NARROW_JOBS),
+        ("mixtral", {"num_experts_per_tok": 4}, BY_JOBS),
+        ("qwen3_moe", {}, NARROW_JOBS),
+        ("qwen3_moe", {"norm_topk_prob": False}, BY_JOBS),
+        ("qwen3_moe", {"num_experts": 9, "num_experts_per_tok": 3}, BY_JOBS),
+    ],
+)
+def test_jobs_choose_experts(
+    kind: str, changes: dict[str, Any], target: Target, tmp_path: Path
+) -> None:
+    """No step reads or writes a place: one section has all, and logits are the decoder's."""
+    model = checkpoint(tmp_path, config_of(kind, **changes))
+    program = compile_decoder(model, target, cache=CACHE)
+    assert len(program.sections) == 1
+    assert {one.name for one in program.parameters} == {"token", "position"}
+    memory, runner = runners.on_golden(program)
+    own = ProgramDecoder(program, memory, runner, CACHE)
+    made = np.concatenate([own.step(TEXT[at : at + 1]) for at in range(CACHE)])
+    assert np.array_equal(made, expected(model))
 
 
 def test_folder_of_a_program_has_experts(run: Run, tmp_path: Path) -> None:

@@ -196,8 +196,10 @@ def _check(model: Model, target: Target, cache: int) -> None:
         wrong.append(f"vector must be {_text_of(allowed[0])}, but for lanes, not {unit}")
     elif attends_in_one_pass(target):
         wrong += lacking(model, target)
-    elif target.spec.sizes:
-        wrong.append("requantise must be false: jobs of the vector unit have codes of 2 bytes")
+    elif target.spec.sizes and not target.spec.gather:
+        wrong.append(
+            "requantise must be false without gather: jobs of the vector unit have codes of 2 bytes"
+        )
     if wrong:
         raise ValueError("; ".join(wrong))
 

@@ -11,7 +11,7 @@ from carrysave.compiler.timing.golden_job import CHIP
 from carrysave.driver.job import Job
 from golden.soc.blocking import Blocks
 
-__all__ = ["Buffer", "Packing", "packed"]
+__all__ = ["Buffer", "Choice", "Packing", "packed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +20,22 @@ class Packing:
 
     bytes: int
     blocks: Blocks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Which of several matrices B a product reads: its number, of 32 bits, is in memory.
+
+    Members
+    -------
+    place : address of the number.
+    count : of matrices.
+    apart : bytes from one to the next; a buffer has the address of the first.
+    """
+
+    place: int
+    count: int
+    apart: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +55,7 @@ class Buffer:
     grows : the parameter by which columns grow; empty: `columns` are all.
     by : columns at the parameter's least value, 0, and more with each.
     packing : rows are of images, one behind the other, each of which has some rows; None: of none.
+    choice : it is one of several, for products; None: it is the only one.
     """
 
     name: str
@@ -53,6 +70,7 @@ class Buffer:
     grows: str = ""
     by: int = 1
     packing: Packing | None = None
+    choice: Choice | None = None
 
     @property
     def on_chip(self) -> bool:
@@ -149,7 +167,9 @@ class Buffer:
         return replace(self, grows=parameter, by=by)
 
     def packs(self, job: Job) -> Job:
-        """Return a product by this B: in the blocks of the image, if it is packed."""
+        """Return a product by this B: in the blocks of the image, if packed; one of several."""
+        if (of := self.choice) is not None:
+            return replace(job, places=of.place, ldsa=of.apart, ldsb=of.count)
         if self.packing is None:
             return job
         m, n, k, by_columns = astuple(self.packing.blocks)

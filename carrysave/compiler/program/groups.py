@@ -14,7 +14,7 @@ ADDRESSES = ("a", "b", "c", "bias", "records")
 
 def addresses_of(job: Job) -> tuple[str, ...]:
     """Return the fields of a job that are addresses; of octaves, too, which are in rows of A."""
-    octaves = job.vector is None and job.window is None and job.ldsa > 0
+    octaves = job.vector is None and job.window is None and job.places is None and job.ldsa > 0
     return (*ADDRESSES, "a_scales") if octaves else ADDRESSES
 
 
@@ -87,7 +87,7 @@ def _alike(one: Job, other: Job) -> bool:
         ours, theirs = getattr(one, member.name), getattr(other, member.name)
         if member.name in ADDRESSES:
             same = (ours is None) == (theirs is None)
-        elif member.name == "a_scales" and one.ldsa:
+        elif member.name in addresses_of(one):
             same = ours - one.a == theirs - other.a
         elif member.name == "requantisation":
             same = _scale(one) == _scale(other)

@@ -118,6 +118,8 @@ def ring_words(
         for name, one in matrices(target.spec, golden_job(job, target.spec)).items():
             if one.address < chip:
                 end = one.address + (one.rows - 1) * one.distance + one.row_bytes
+                if name == "b" and job.places is not None and job.ldsa:  # any of several
+                    end += (job.ldsb - 1) * job.ldsa
                 (writes if name == "c" else reads).append((one.address, end))
     spans = _merged(writes)
     low, high = min(first for first, _ in reads + writes), max(end for _, end in reads + writes)
