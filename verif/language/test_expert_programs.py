@@ -124,9 +124,10 @@ def test_folder_of_a_program_has_experts(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("runner", ["driver", "c"])
-def test_runners_have_experts(runner: str, library: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", [NARROW, NARROW_JOBS], ids=["steps", "jobs"])
+def test_runners_have_experts(runner: str, target: Target, library: Any, tmp_path: Path) -> None:
     model = checkpoint(tmp_path, config_of("mixtral"))
-    program = compile_decoder(model, NARROW, cache=CACHE)
+    program = compile_decoder(model, target, cache=CACHE)
     on = {"driver": runners.on_driver, "c": runners.on_c(library)}[runner]
     own = ProgramDecoder(program, *on(program), CACHE)
     assert np.array_equal(own.step(TEXT[:4]), expected(model)[:4])
