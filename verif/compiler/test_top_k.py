@@ -10,7 +10,6 @@ from onnx import ModelProto
 
 from carrysave.compiler.graph.graph import Graph
 from carrysave.compiler.passes.pipeline import PASSES, lower
-from carrysave.compiler.passes.refusals import RefusedError
 from carrysave.compiler.program.floats import Floats
 from carrysave.compiler.program.network import compile_network
 from carrysave.compiler.program.program import Program
@@ -101,18 +100,3 @@ def test_others_are_the_hosts(
     steps = [part for part in program.parts if isinstance(part, HostStep)]
     assert "TopK" in {node.op_type for step in steps for node in step.nodes}
     check(program, model, x)
-
-
-def test_experts_of_onnxruntime_are_refused_by_name() -> None:
-    sizes = {"x": [4, 8], "p": [4, 4], "a": [4, 16, 8], "b": [4, 8, 16]}
-    floats = onnx.TensorProto.FLOAT
-    inputs = [onnx.helper.make_tensor_value_info(name, floats, sizes[name]) for name in "xpab"]
-    node = onnx.helper.make_node(
-        "MoE", ["x", "p", "a", "", "b"], ["y"], "moe", domain="com.microsoft", k=2
-    )
-    output = onnx.helper.make_tensor_value_info("y", floats, [4, 8])
-    graph = onnx.helper.make_graph([node], "experts", inputs, [output])
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
-    with pytest.raises(RefusedError, match=r"MoE 'moe': operators of domain 'com\.microsoft'"):
-        lower(Graph(model), LISTS)

@@ -102,6 +102,9 @@ def test_jobs_choose_experts(
     model = checkpoint(tmp_path, config_of(kind, **changes))
     program = compile_decoder(model, target, cache=CACHE)
     assert len(program.sections) == 1
+    groups = [one for step in program.steps if isinstance(step, Start) for one in step.groups]
+    # Groups of K of an expert are jobs of one group, which differ in addresses alone.
+    assert max(one.count for one in groups if one.job.places is not None) > 1
     assert {one.name for one in program.parameters} == {"token", "position"}
     memory, runner = runners.on_golden(program)
     own = ProgramDecoder(program, memory, runner, CACHE)

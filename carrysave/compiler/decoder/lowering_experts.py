@@ -215,7 +215,7 @@ def _gathered(to: Builder, each: Sequence[FastWeights], places: Buffer) -> list[
     count, codes, shape = len(each), _codes(to, each, packs=False), each[0].scales.shape
     unit = to.image.target.spec.vector
     assert unit is not None
-    numbers = []
+    numbers: list[Buffer | None] = []
     for one in _numbers(each):
         if one is None:
             numbers.append(None)

@@ -10,6 +10,7 @@ from carrysave.compiler.graph.graph import MICROSOFT, Graph
 from carrysave.compiler.graph.kernels import FLOAT_PRODUCTS, TRANSPOSED, Unsupported, attributes
 from carrysave.compiler.lowered.gate import GATE
 from carrysave.compiler.lowered.mean import MEAN
+from carrysave.compiler.passes.experts import by_place
 from carrysave.compiler.passes.match_between import match_between, match_gate, match_mean
 from carrysave.compiler.passes.product_of_codes import Match, product_of_codes, with_codes
 from carrysave.compiler.passes.quantised_tensor import (
@@ -52,7 +53,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
     if kind in INTEGER_PRODUCTS:
         zeros = [*node.input[2:4], "", ""]
         a, b = (integers(graph, node.input[at], zeros[at]) for at in (0, 1))
-        return Match(product=product_of_codes(graph, node, a, b, None), node=node)
+        return Match(product=by_place(graph, product_of_codes(graph, node, a, b, None)), node=node)
     if kind in {("", name) for name in (*FLOAT_PRODUCTS, TRANSPOSED)}:
         return match_between(graph, node)
     if kind == ("", GATE):

@@ -15,6 +15,7 @@ from carrysave.compiler.passes.attention import attention as expand_attention
 from carrysave.compiler.passes.branches import branches
 from carrysave.compiler.passes.concatenate import concatenate
 from carrysave.compiler.passes.expand import expand
+from carrysave.compiler.passes.experts import experts
 from carrysave.compiler.passes.fall_back import without_subgraphs
 from carrysave.compiler.passes.floats import read
 from carrysave.compiler.passes.fold import fold
@@ -68,6 +69,7 @@ PASSES = (
         ),
         exact=False,
     ),
+    Pass(name="experts", run=_of_graph(experts), exact=False),
     Pass(name="states", run=_of_graph(states), exact=False),
     Pass(name="branches", run=_of_graph(branches)),
     Pass(name="recurrent", run=_of_graph(quantise_recurrent), exact=False),

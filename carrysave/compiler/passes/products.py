@@ -11,6 +11,7 @@ from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.layer import Layer
 from carrysave.compiler.lowered.lowered import FALLBACK, PRODUCT, RECURRENT, Lowered
 from carrysave.compiler.lowered.mean import MeanProduct
+from carrysave.compiler.passes.experts import why_no_experts
 from carrysave.compiler.passes.fall_back import with_fallbacks
 from carrysave.compiler.passes.floats import match_float_codes, match_floats
 from carrysave.compiler.passes.match_attention import match_attention
@@ -69,7 +70,8 @@ def products(lowered: Lowered, setting: Setting) -> Lowered:
     if setting.fallback:
         made = replace(with_fallbacks(made), refused=[str(one) for one in wrong])
     else:
-        wrong += refused_nodes(made.proto)
+        known = {key(node): why_no_experts(lowered.now, node) for node in lowered.now.nodes}
+        wrong += refused_nodes(made.proto, known)
         if wrong:
             raise RefusedError(wrong)
     nodes = made.proto.graph.node

@@ -1,6 +1,6 @@
 """What neither the block nor the host can run: all of it at once, from the graph alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onnx import ModelProto, NodeProto
@@ -9,7 +9,7 @@ from carrysave.compiler.graph.graph import DOMAIN, MICROSOFT, Graph
 from carrysave.compiler.graph.host_attention import ATTENTIONS, attention_refusal
 from carrysave.compiler.graph.host_operators import OPERATORS
 from carrysave.compiler.graph.host_versions import refusal
-from carrysave.compiler.graph.names import label
+from carrysave.compiler.graph.names import key, label
 from carrysave.compiler.passes.branches import undecided
 from carrysave.compiler.passes.expand import expand
 
@@ -81,11 +81,16 @@ def check_host(graph: Graph) -> None:
         raise RefusedError(wrong)
 
 
-def refused_nodes(proto: ModelProto) -> Iterator[Refusal]:
-    """Yield the nodes that cannot run on the host."""
+def refused_nodes(proto: ModelProto, known: Mapping[str, str] = {}) -> Iterator[Refusal]:
+    """Yield the nodes that cannot run on the host.
+
+    Parameters
+    ----------
+    known : reasons that a pass has found, by node; empty: it has none.
+    """
     version = next(one.version for one in proto.opset_import if not one.domain)
     for node in proto.graph.node:
-        if reason := reason_of(node, version):
+        if reason := known.get(key(node)) or reason_of(node, version):
             yield Refusal(label(node), reason)
 
 

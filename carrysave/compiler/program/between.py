@@ -17,6 +17,7 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.recurrent import Recurrent
 from carrysave.compiler.program.arithmetic import Emitter
 from carrysave.compiler.program.attention import attention
+from carrysave.compiler.program.chosen import gathered
 from carrysave.compiler.program.copies import lay
 from carrysave.compiler.program.dynamic import dynamic_codes
 from carrysave.compiler.program.image import Image
@@ -59,9 +60,7 @@ class Between:
         proto: NodeProto = node.onnx_node
         if not any(name in self.tensors for name in proto.input):
             return False
-        if any(
-            name not in self.constants and name not in self.tensors for name in proto.input if name
-        ):
+        if not all(one in self.constants or one in self.tensors for one in proto.input if one):
             return False
         steps = len(self.image.steps)
         before = {name: self.tensors[name] for name in proto.input if name in self.tensors}
@@ -102,14 +101,14 @@ class Between:
             return None if made is None else [made]
         if proto.domain:
             return None
-        if proto.op_type in STEPS:
-            return self._step(proto)
-        if proto.op_type in DYNAMIC:
-            return self._dynamic(proto)
-        if proto.op_type in GREATEST:
-            return self._greatest(proto)
+        ways = (STEPS, self._step), (DYNAMIC, self._dynamic), (GREATEST, self._greatest)
+        for kinds, way in ways:
+            if proto.op_type in kinds:
+                return way(proto)
         if finds_greatest(proto, self.image.target):
             return top_k(self.image, proto, self.tensors, self.constants)
+        if proto.op_type == "Gather" and proto.input[1] in self.tensors:
+            return gathered(self.image, proto, self.tensors, self.constants)
         return self._moved(node) if moves(proto) else None
 
     def _arithmetic(self, node: NodeProto, content: ArithmeticNode) -> list[Tensor]:

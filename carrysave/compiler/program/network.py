@@ -14,6 +14,7 @@ from onnx import NodeProto
 
 from carrysave.compiler.front.samples import Samples
 from carrysave.compiler.graph.code_table import CodeTable
+from carrysave.compiler.lowered.chosen import ChosenProduct
 from carrysave.compiler.lowered.engine_codes import code_offset
 from carrysave.compiler.lowered.evaluate import evaluator, no_product
 from carrysave.compiler.lowered.gate import GateProduct
@@ -22,6 +23,7 @@ from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.program.assemble import assembled, scores_of
 from carrysave.compiler.program.between import Between
+from carrysave.compiler.program.chosen import chosen_product
 from carrysave.compiler.program.copies import lay
 from carrysave.compiler.program.depthwise import started_product
 from carrysave.compiler.program.dynamic import dynamic_product
@@ -188,6 +190,8 @@ class _Compiler:
         if not_a_job(product, self._target):
             return False
         assert isinstance(product, QuantisedProduct)
+        if isinstance(product, ChosenProduct):
+            return chosen_product(self._image, product, self._tensors)
         if product.late:
             return dynamic_product(self._image, product, self._tensors)
         node = product.name, product.operator

@@ -8,6 +8,7 @@ from carrysave.compiler.graph.code_table import CodeTable
 from carrysave.compiler.graph.kernels import attributes
 from carrysave.compiler.graph.names import label, quoted
 from carrysave.compiler.graph.resize_rule import takes_nearest
+from carrysave.compiler.lowered.chosen import ChosenProduct
 from carrysave.compiler.lowered.engine_codes import terms_of
 from carrysave.compiler.lowered.gate import GateProduct
 from carrysave.compiler.lowered.heads import AttentionLayer
@@ -16,6 +17,7 @@ from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.lowered.operands import Operands
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.lowered.recurrent import Recurrent
+from carrysave.compiler.program.chosen import why_not_chosen
 from carrysave.compiler.program.top_k import finds_greatest
 from carrysave.compiler.target.target import Target
 from hw.emit.user_files import shown
@@ -134,6 +136,8 @@ def named(lowered: Lowered, node: NodeProto) -> str:
 
 def not_a_job(product: Operands, target: Target) -> str:
     """Return why a product is no job; empty if it is."""
+    if isinstance(product, ChosenProduct):
+        return why_not_chosen(target)
     if isinstance(product, QuantisedProduct) and product.scale is None and product.late:
         plain = product.weights is not None and not product.late[1] and not product.b
         if plain and product.a_type == np.uint8:
