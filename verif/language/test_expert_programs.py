@@ -16,6 +16,7 @@ from carrysave.compiler.decoder.compile import (
     needed_parameters,
 )
 from carrysave.compiler.decoder.experts import routed
+from carrysave.compiler.decoder.skip import skipping
 from carrysave.compiler.decoder.units import GOLDEN
 from carrysave.compiler.front.decoder import Experts, Model
 from carrysave.compiler.program.floats import Floats
@@ -106,10 +107,27 @@ def test_jobs_choose_experts(
     # Groups of K of an expert are jobs of one group, which differ in addresses alone.
     assert max(one.count for one in groups if one.job.places is not None) > 1
     assert {one.name for one in program.parameters} == {"token", "position"}
+    rings = [one for section in program.sections for one in section.rings]
+    for ring in rings:
+        for job in ring.jobs(program.memory, target.info.memory_end):
+            if job.places is not None:  # a driver has what all experts are written to memory
+                end = job.b + (job.ldsb - 1) * job.ldsa + job.k * job.ldb
+                assert ring.low <= job.b < end <= ring.high
     memory, runner = runners.on_golden(program)
     own = ProgramDecoder(program, memory, runner, CACHE)
     made = np.concatenate([own.step(TEXT[at : at + 1]) for at in range(CACHE)])
     assert np.array_equal(made, expected(model))
+
+
+def test_experts_that_skip_are_chosen_by_steps(tmp_path: Path) -> None:
+    """A product has one list: of places of K, or the place of its B."""
+    model = skipping(checkpoint(tmp_path, config_of("mixtral")), TEXT, 0.5)
+    target = Target(block_of({"engine": "systolic_os(m=4,n=4)", **LISTS, "lists": "64"}))
+    program = compile_decoder(model, target, cache=CACHE)
+    assert len(program.sections) == len(model.layers) + 1
+    memory, runner = runners.on_golden(program)
+    made = ProgramDecoder(program, memory, runner, CACHE).step(TEXT[:4])
+    assert np.array_equal(made, expected(model)[:4])
 
 
 def test_folder_of_a_program_has_experts(run: Run, tmp_path: Path) -> None:

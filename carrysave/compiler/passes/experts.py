@@ -19,6 +19,7 @@ from carrysave.compiler.lowered.chosen import ChosenProduct
 from carrysave.compiler.lowered.quantised import QuantisedProduct
 from carrysave.compiler.passes.made import Made
 from carrysave.compiler.passes.quantised_tensor import codes_of_one_scale
+from hw.emit.user_files import shown
 
 __all__ = ["by_place", "experts", "why_no_experts"]
 
@@ -28,6 +29,7 @@ _FIXED = {"use_sparse_mixer": 0}
 _KNOWN = ("activation_type", "k", "normalize_routing_weights")
 _INPUTS = 6
 """Rows, scores, weights and biases of a first layer, and those of a second one."""
+_LAYER = "weights must be int8 constants of one scale, dequantised, and biases float32 constants"
 _GELU = 0.7978845608028654, 0.044715
 
 
@@ -86,9 +88,10 @@ def _read(graph: Graph, node: NodeProto) -> _Facts | str:
     for name, value in values.items():
         if value != _FIXED.get(name, value) or name not in (*_FIXED, *_KNOWN):
             return f"its attribute {name} must be left out, not {value}"
-    activation = values.get("activation_type", b"relu").decode(errors="replace")
+    activation, used = values.get("activation_type", b"relu"), values.get("k", 1)
+    activation = activation.decode(errors="replace") if type(activation) is bytes else ""
     if activation not in _ACTIVATIONS:
-        return f"activation_type must be {', '.join(_ACTIVATIONS)}, not {activation[:40]!r}"
+        return f"activation_type must be {', '.join(_ACTIVATIONS)}, not {shown(activation, 40)}"
     if any(given[_INPUTS:]):
         return "a third layer, or more inputs, must be left out"
     shapes = [graph.shapes.get(name) or [] for name in given[:2]]
@@ -103,15 +106,17 @@ def _read(graph: Graph, node: NodeProto) -> _Facts | str:
     ):
         layer = _layer(graph, weights, bias, sizes)
         if layer is None:
-            return "weights must be int8 constants behind a DequantizeLinear, with a scale for all"
+            return _LAYER
         layers.append(layer)
-    if int(np.prod(outer)) != rows or not 0 < values.get("k", 1) <= count:
-        return f"k must be 1..{count}, its experts, not {values.get('k', 1)}"
+    if int(np.prod(outer)) != rows:
+        return f"scores must have a row for each of its {int(np.prod(outer))} rows, not {rows}"
+    if used not in range(1, count + 1):
+        return f"k must be 1..{count}, its experts, not {used}"
     return _Facts(
         rows=rows,
         width=width,
         count=count,
-        used=values.get("k", 1),
+        used=used,
         activation=activation,
         normalised=bool(values.get("normalize_routing_weights", 0)),
         layers=(layers[0], layers[1]),
@@ -130,7 +135,8 @@ def _layer(graph: Graph, weights: str, bias: str, sizes: tuple[Any, ...]) -> _La
         return None
     if scale.size != 1 or (zero is not None and zero.any()):
         return None
-    if bias and bias not in graph.constants:
+    added = graph.constants.get(bias, np.zeros(codes.shape[:2], np.float32) if not bias else None)
+    if added is None or added.dtype != np.float32 or added.shape != codes.shape[:2]:
         return None
     return _Layer(codes=maker.input[0], scale=scale.reshape(()), bias=bias)
 
