@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +11,9 @@ from cyclopts import Parameter
 
 from carrysave import cache
 from carrysave.cli.coprocessor_flags import DEFAULT_BLOCK, Block, MemoryName, target_of
+from carrysave.cli.network_flags import NetworkFlags
 from carrysave.cli.options import Json, errors, print_outcome
-from carrysave.cli.reading import BY_THE_MODEL, InputSizes, Reading
+from carrysave.cli.reading import BY_THE_MODEL, Reading
 from carrysave.cli.text_models import BY_DEFAULT, TextFlags, check_no_text, is_text, text_program
 from carrysave.compiler.front.options import ReadOptions, sized
 from carrysave.compiler.graph.graph import Graph
@@ -20,79 +21,19 @@ from carrysave.compiler.graph.names import within_file
 from carrysave.compiler.lowered.lowered import Lowered
 from carrysave.compiler.passes import dump
 from carrysave.compiler.passes.floats import read
-from carrysave.compiler.passes.pipeline import PASSES, passed, stop_at
+from carrysave.compiler.passes.pipeline import PASSES, passed
 from carrysave.compiler.passes.setting import Setting
 from carrysave.compiler.program import view
-from carrysave.compiler.program.head_ways import AUTO, WAYS, HeadWays
+from carrysave.compiler.program.head_ways import AUTO, HeadWays
 from carrysave.compiler.program.reasons import check_target
-from carrysave.compiler.program.schedule import Schedule
 from carrysave.compiler.target.target import Target
-from carrysave.errors import UsageError, check_choice, needs
+from carrysave.errors import UsageError, needs
 from carrysave.progress import Steps
 
 if TYPE_CHECKING:
     from carrysave.compiler.program.program import Program
 
 __all__ = ["compile_model"]
-
-_NAMES = [one.name for one in PASSES]
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class NetworkFlags(InputSizes):
-    """Flags of a quantised network."""
-
-    dump: Annotated[
-        Path | None,
-        Parameter(help="Folder for the model after each pass, as text and as a picture."),
-    ] = None
-    timeline: Annotated[
-        Path | None,
-        Parameter(
-            help="File for when each part of the block is busy, by the cost model: .html, a page,"
-            " or .json, a trace that Perfetto opens."
-        ),
-    ] = None
-    stop_after: Annotated[
-        str | None,
-        Parameter(help=f"Print the model after this pass, and stop: {', '.join(_NAMES)}."),
-    ] = None
-    schedule: Annotated[
-        str,
-        Parameter(
-            help="What is on chip: greedy (rooms of most bytes first), or ilp (fewest bytes on the"
-            " bus by an integer program: rooms, blocks and copies)."
-        ),
-    ] = "greedy"
-    schedule_seconds: Annotated[
-        float, Parameter(help="Seconds that the solver of --schedule ilp may take.")
-    ] = 10.0
-    attention: Annotated[
-        str,
-        Parameter(
-            help="Attention of codes: one-pass (by blocks of keys: exps, divide, and shares), rows"
-            " (a softmax of whole rows), host (a host segment), auto (with shares the first or"
-            " second, of fewer cycles; else the third). Of a language model: one-pass, host."
-        ),
-    ] = AUTO
-
-    def check(self) -> None:
-        """Check the choices."""
-        self.chosen.check()
-        check_choice("attention", self.attention, WAYS)
-        if self.timeline is not None:
-            from carrysave.compiler.run.timeline import check_path  # slow to load, and rarely used
-
-            check_path(self.timeline)
-        if self.stop_after is not None:
-            stop_at(self.stop_after)
-
-    @property
-    def chosen(self) -> Schedule:
-        """How the program is scheduled."""
-        return Schedule(way=self.schedule, seconds=self.schedule_seconds)
-
 
 _NETWORK = NetworkFlags()
 
@@ -135,6 +76,7 @@ def compile_model(
     - `carrysave compile model.onnx --input images.npy --json`
     - `carrysave compile vad.onnx --state stateN=state --constant sr=rate.npy`
     - `carrysave compile model.onnx -p "engine=systolic_os(m=8,n=8)" --memory block_ram`
+    - `carrysave compile model.onnx -p "engine=systolic_os(m=4,n=16)" --dataflow auto`
     - `carrysave compile model.onnx --dump build/passes --stop-after tables`
     - `carrysave compile model.gguf -p "engine=systolic_os(m=4,n=16)" --cache 256`
     - `carrysave compile all-MiniLM-L6-v2 --calibration sentences.txt --tokens 64`
@@ -146,8 +88,8 @@ def compile_model(
         made = _network_program(model, network, reading.options, target, folder)
     elif replace(network, attention=AUTO) != _NETWORK or reading != BY_THE_MODEL:
         raise UsageError(
-            "--input, --batch, --dump, --schedule, --schedule-seconds, --stop-after, --timeline,"
-            f" --batch-axis, --constant and --state must be left out of {model.name}"
+            "--input, --batch, --dataflow, --dump, --schedule, --schedule-seconds, --stop-after,"
+            f" --timeline, --batch-axis, --constant and --state must be left out of {model.name}"
         )
     else:
         made = _text(model, text, block.settings(), memory, folder, network.attention)
@@ -198,6 +140,7 @@ def _network_program(
     needs("onnxruntime")
     options.check()
     check_target(target)
+    target = replace(target, dataflow=options.dataflow)
     graph, samples = reading.read(model)
     inputs = reading.batch(graph, samples, options.input_, options.batch)
     graph = sized(graph, inputs)

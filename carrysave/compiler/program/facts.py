@@ -9,6 +9,7 @@ from onnx import NodeProto
 
 from carrysave.compiler.graph.names import quoted
 from carrysave.compiler.program.cost import spent
+from carrysave.compiler.program.dataflows import dataflow_facts
 from carrysave.compiler.program.floats import Floats, SectionStep
 from carrysave.compiler.program.parts import bound_of, losses, parts_of
 from carrysave.compiler.program.program import Program
@@ -25,7 +26,7 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
     Returns
     -------
     ``command model design parameters memory bytes filled_bytes jobs moves float_steps host_segments
-    cycles losses schedule nodes``, `memory` as
+    cycles losses schedule dataflow nodes``, `memory` as
     :func:`carrysave.compiler.target.memory.memory_facts` has it; of each node ``node operator
     runs_on jobs moves float_steps numbers moved_bytes bus_bytes cycles macs bound utilisation
     reasons``: `runs_on` is the block, the processor (moves, and steps on floats, which compute
@@ -35,7 +36,7 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
     there before it runs: weights, tables, steps. `reasons` say why the host has it, or why its
     bytes are moved. ``schedule``: its `way`, `bytes` on the bus, `compulsory_bytes` and
     `excess_bytes`, None if not known, and of an ILP `greedy_bytes`, `bound_bytes`, `seconds` of the
-    solver and whether it is `taken`.
+    solver and whether it is `taken`. ``dataflow``: see :func:`.dataflows.dataflow_facts`.
     """
     target = program.target
     nodes = list(_nodes(program))
@@ -56,6 +57,7 @@ def facts(program: Program, command: str, model: str) -> dict[str, Any]:
             parts_of(step, target) for step in program.steps if isinstance(step, Start)
         ]),
         "schedule": _schedule(program, sum(one["bus_bytes"] for one in nodes)),
+        "dataflow": dataflow_facts(program),
         "nodes": nodes,
     }
 

@@ -1,13 +1,15 @@
 """Output of ``carrysave compile``: a table and a few sentences."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from carrysave.compiler.program.dataflows import dataflow_lines
 from carrysave.compiler.program.head_ways import sentences
 from carrysave.compiler.target.memory import memory_line
+from carrysave.compiler.timing.dataflow import DATAFLOWS
 from carrysave.report import tables
 from hw.emit.user_files import shown
 
@@ -38,6 +40,8 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         ]  # fmt: skip
         table.add_row(shown(one["node"], 40), shown(one["operator"], 30), one["runs_on"], *cells)
     console.print(table)
+    if facts["dataflow"] is not None:
+        console.print(_dataflows(facts["dataflow"]["layers"]))
     bus, moved, floats = (
         sum(one[name] for one in facts["nodes"]) for name in ("bus_bytes", "moved_bytes", "numbers")
     )
@@ -50,11 +54,25 @@ def show(console: Console, facts: Mapping[str, Any]) -> None:
         f"host segments: {facts['host_segments']}",
         memory_line(facts["memory"]),
         *_schedule(facts["schedule"]),
+        *dataflow_lines(facts["dataflow"]),
         *sentences(facts.get("attention", ())),
     ]
     lines += [f"loss: {one}" for one in facts["losses"]]
     lines += [reason for one in facts["nodes"] for reason in one["reasons"]]
     tables.say(console, lines)
+
+
+def _dataflows(layers: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the cycles of products with each dataflow."""
+    table = Table(title="cycles of products by dataflow", title_justify="left")
+    for head in ("node", "chosen"):
+        table.add_column(head)
+    for head in ("cycles", *DATAFLOWS):
+        table.add_column(head, justify="right")
+    for one in layers:
+        cells = ("-" if one[name] is None else f"{one[name]:,}" for name in ("cycles", *DATAFLOWS))
+        table.add_row(shown(one["node"], 40), ", ".join(one["chosen"]), *cells)
+    return table
 
 
 def _schedule(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -36,6 +36,7 @@ class Target:
     timing : how long its memory takes; None: as its design says.
     scaled : products are of blocks of codes with scales, whose sums are floats: no quantised
         networks, but steps of a training.
+    dataflow : of products: of :data:`carrysave.compiler.timing.dataflow.CHOICES`.
 
     Raises
     ------
@@ -47,6 +48,7 @@ class Target:
     golden: bool = False
     timing: MemoryTiming | None = None
     scaled: bool = False
+    dataflow: str = "any"
 
     def __post_init__(self) -> None:
         """Check that networks can run on it."""

@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 
 from carrysave.compiler.target.target import Target
+from carrysave.compiler.timing.dataflow import ANY, AUTO, DATAFLOWS, with_dataflow
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.compiler.timing.timed_blocks import bounds, timed, with_blocks
@@ -16,7 +17,15 @@ from carrysave.driver.window import Window
 from golden.soc.blocking import Blocks, Stores, candidates
 from golden.soc.job_check import matrices
 
-__all__ = ["finer_windows", "known_blocks", "least", "planned", "planned_again", "wide_enough"]
+__all__ = [
+    "dataflow_cycles",
+    "finer_windows",
+    "known_blocks",
+    "least",
+    "planned",
+    "planned_again",
+    "wide_enough",
+]
 
 _CLOSE, _START = 1.05, 200
 """Times the array's cycles, and cycles of a start: what takes less is not planned again."""
@@ -75,9 +84,35 @@ def least(job: Job, target: Target) -> int:
     return round(bounds(job, *known_blocks(job, target), target).min())
 
 
+def dataflow_cycles(job: Job, target: Target) -> dict[str, int | None]:
+    """Return the cycles of a product with the best blocks of each dataflow; None: it has no such.
+
+    Blocks that are fixed, or of a B that is packed, are those that they are: all are None.
+    """
+    made = dict[str, int | None](dict.fromkeys(DATAFLOWS))
+    if "fixed_blocks" in target.info.features or job.packed:
+        return made
+    for one in DATAFLOWS:
+        price, _ = _planned_as(job, target, one)
+        made[one] = None if price == inf else int(price)
+    return made
+
+
 def _planned(job: Job, target: Target) -> tuple[float, Job]:
-    """Return a product with blocks, and the cycles that it takes."""
-    known, c_bits = known_blocks(job, target)
+    """Return a product with blocks, and the cycles that it takes.
+
+    A product that cannot have the dataflow of its target has any.
+    """
+    if target.dataflow == AUTO:
+        made = [_planned_as(job, target, one) for one in (ANY, *DATAFLOWS)]
+        return min(made, key=lambda one: one[0])
+    made = [_planned_as(job, target, target.dataflow)]
+    return made[0] if made[0][0] < inf else _planned_as(job, target, ANY)
+
+
+def _planned_as(job: Job, target: Target, dataflow: str) -> tuple[float, Job]:
+    """Return a product with blocks of a dataflow, or any; and its cycles, none if it has none."""
+    known, c_bits = _known_as(job, target, dataflow)
     if not len(known):  # a tap is longer than a block can be
         return inf, replace(job, block_m=1, block_n=1, block_k=1)
     price, best = timed(job, known, c_bits, target)
@@ -85,7 +120,17 @@ def _planned(job: Job, target: Target) -> tuple[float, Job]:
 
 
 def known_blocks(job: Job, target: Target) -> tuple[np.ndarray, int]:
-    """Return the blocks that a product can have, each once, and the bits of a number of C."""
+    """Return the blocks that a product can have, each once, and the bits of a number of C.
+
+    They are of the target's dataflow, where the product can have that.
+    """
+    one = ANY if target.dataflow == AUTO else target.dataflow
+    known, c_bits = _known_as(job, target, one)
+    return (known, c_bits) if len(known) or one == ANY else _known_as(job, target, ANY)
+
+
+def _known_as(job: Job, target: Target, dataflow: str) -> tuple[np.ndarray, int]:
+    """Return the blocks of a dataflow, or of any, and the bits of a number of C."""
     stores, words = stores_of(job, target)
     c_bits = matrices(target.spec, golden_job(job, target.spec))["c"].bits
     known = candidates(stores, job.m, job.n, words)
@@ -93,6 +138,9 @@ def known_blocks(job: Job, target: Target) -> tuple[np.ndarray, int]:
         known = _whole_taps(known, job.window, stores)
     if (target.spec.shares and job.ldsa) or (target.spec.group_scales != "none" and job.ldsb):
         known = of_depth(known, job.block_k, stores)
+    if dataflow in DATAFLOWS:
+        known = with_dataflow(known, dataflow, -(-words // stores.tile_k))
+        return known, c_bits
     return _apart(known, job, stores), c_bits
 
 
