@@ -10,8 +10,8 @@ from carrysave.cli.reading import InputSizes
 from carrysave.compiler.passes.pipeline import PASSES, stop_at
 from carrysave.compiler.program.head_ways import AUTO, WAYS
 from carrysave.compiler.program.schedule import Schedule
-from carrysave.compiler.timing.dataflow import ANY
-from carrysave.compiler.timing.dataflow import check as check_dataflow
+from carrysave.compiler.target.dataflow import ANY
+from carrysave.compiler.target.dataflow import check as check_dataflow
 from carrysave.errors import check_choice
 
 __all__ = ["NetworkFlags"]

@@ -72,6 +72,7 @@ TABLES = (
         line="bench_schedule.py --docs",
         other=("solver, s", "more to compile, s"),
     ),
+    Table(names=("dataflow",), line="bench_dataflow.py --docs"),
 )
 
 _LIBRARY = "a cell library, and hours"

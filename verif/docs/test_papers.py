@@ -136,7 +136,7 @@ def test_list(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     ("name", "message"),
     [
         ("leasyn", "LeaSyn is done. see: carrysave contract digit_column -p m=2"),
-        ("InTAR", "InTAR is not here. An array has one dataflow"),
+        ("NASAIC", "NASAIC is not here. `explore` has one engine"),
         ("hpca", "hpca is no table; HPCA 2025, bit-weight TPE is done. see: carrysave reproduce"),
         ("", "unknown table ''"),
     ],

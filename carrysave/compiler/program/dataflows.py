@@ -6,9 +6,9 @@ from typing import Any
 
 from carrysave.compiler.program.program import Program
 from carrysave.compiler.program.steps import Start
+from carrysave.compiler.target.dataflow import ANY, DATAFLOWS, dataflow_of
 from carrysave.compiler.target.target import Target
 from carrysave.compiler.timing.blocks import dataflow_cycles
-from carrysave.compiler.timing.dataflow import ANY, DATAFLOWS, dataflow_of
 from carrysave.compiler.timing.job_cycles import job_cycles
 from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.driver.job import Job

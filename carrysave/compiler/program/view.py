@@ -8,8 +8,8 @@ from rich.table import Table
 
 from carrysave.compiler.program.dataflows import dataflow_lines
 from carrysave.compiler.program.head_ways import sentences
+from carrysave.compiler.target.dataflow import DATAFLOWS
 from carrysave.compiler.target.memory import memory_line
-from carrysave.compiler.timing.dataflow import DATAFLOWS
 from carrysave.report import tables
 from hw.emit.user_files import shown
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
+from carrysave.compiler.target.dataflow import ANY
+from carrysave.compiler.target.dataflow import check as check_dataflow
 from carrysave.driver import Info, Mode
 from carrysave.driver_modes import element_formats, modes
 from golden.formats.element import ElementFormat
@@ -36,22 +38,23 @@ class Target:
     timing : how long its memory takes; None: as its design says.
     scaled : products are of blocks of codes with scales, whose sums are floats: no quantised
         networks, but steps of a training.
-    dataflow : of products: of :data:`carrysave.compiler.timing.dataflow.CHOICES`.
+    dataflow : of products: of :data:`carrysave.compiler.target.dataflow.CHOICES`.
 
     Raises
     ------
     ValueError
-        It is not a co-processor, or cannot run networks.
+        It is not a co-processor, or cannot run networks; or it is no such dataflow.
     """
 
     design: Design
     golden: bool = False
     timing: MemoryTiming | None = None
     scaled: bool = False
-    dataflow: str = "any"
+    dataflow: str = ANY
 
     def __post_init__(self) -> None:
         """Check that networks can run on it."""
+        check_dataflow(self.dataflow)
         if not isinstance(self.design.spec, CoprocessorSpec):
             raise ValueError(f"design must be a coprocessor, not {self.design.name!r}")
         if "stream" in self.info.features:

@@ -6,8 +6,8 @@ from math import inf
 
 import numpy as np
 
+from carrysave.compiler.target.dataflow import ANY, AUTO, DATAFLOWS, with_dataflow
 from carrysave.compiler.target.target import Target
-from carrysave.compiler.timing.dataflow import ANY, AUTO, DATAFLOWS, with_dataflow
 from carrysave.compiler.timing.golden_job import golden_job
 from carrysave.compiler.timing.rows_cost import stores_of
 from carrysave.compiler.timing.timed_blocks import bounds, timed, with_blocks
