@@ -102,8 +102,7 @@ class Lowering(ABC):
             return self._gated(name, layer, placed_, h)
         to, chosen = self.to, choose(self.to, name, layer.experts, h, packs=packs)
         self.parameters += chosen.parameters
-        if chosen.parameters:
-            self.cuts.append(len(to.steps))
+        self.cuts += [len(to.steps)] * bool(chosen.parameters)
         total = to.array(F32, h.columns)
         with to.naming(name + "ffn_down", "Add"):
             to.floats(Operation.COPY, total, to.constant(0, F32))

@@ -95,8 +95,8 @@ def choose(to: Builder, name: str, experts: Experts, h: Buffer, *, packs: bool) 
 def _are_jobs(to: Builder, experts: Experts) -> bool:
     """Return whether the block finds the greatest scores, and gathers what is of their experts."""
     spec = to.image.target.spec
-    found = experts.used <= spec.top_k and len(experts.each) <= spec.lists
-    return found and "gather" in spec.vector_jobs
+    ranked = experts.used <= spec.top_k and len(experts.each) <= spec.lists
+    return ranked and "gather" in spec.vector_jobs
 
 
 def _ranked(to: Builder, experts: Experts, h: Buffer) -> tuple[Buffer, Buffer]:

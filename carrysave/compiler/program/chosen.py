@@ -72,9 +72,13 @@ def _gathered_rows(image: Image, node: Node, values: np.ndarray, places: Tensor)
     each = places.sources.reshape(-1, places.sources.shape[-1])
     for number, of_row in enumerate(each):
         wanted = Buffer(
-            name=node[0], address=int(of_row[0]), rows=len(of_row), columns=1, bits=8 * _NUMBER,
+            name=node[0],
+            address=int(of_row[0]),
+            rows=len(of_row),
+            columns=1,
+            bits=8 * _NUMBER,
             stride=_NUMBER,
-        )  # fmt: skip
+        )
         to = made.at(number * len(of_row), len(of_row))
         for first in range(0, columns, unit.length):
             size = min(unit.length, columns - first)
@@ -145,8 +149,12 @@ def _bias(
     assert (np.diff(each) == _NUMBER).all()
     return [
         Buffer(
-            name=product.name, address=int(one[0]), rows=1, columns=columns, bits=8 * _NUMBER,
+            name=product.name,
+            address=int(one[0]),
+            rows=1,
+            columns=columns,
+            bits=8 * _NUMBER,
             stride=_NUMBER * columns,
         )
         for one in each
-    ]  # fmt: skip
+    ]
