@@ -34,6 +34,10 @@ class Parameter:
         """Legal values, as text for an error message."""
         raise NotImplementedError
 
+    def named(self, value: Any) -> Any:
+        """Return a value by its own name, where others stand for it."""
+        return value
+
     def check(self, name: str, value: Any) -> Any:
         """Return `value` unchanged, or raise `TypeError` (kind) or `ValueError` (range)."""
         raise NotImplementedError
@@ -84,7 +88,7 @@ class Choice(Parameter):
 
     A search may try the others where ``searched``: they change neither results nor ports nor
     latency, and which of them is best depends on the technology. On an FPGA ``on_device`` is the
-    best that is known, if it is not the default. Text may have other names in place of some:
+    best that is known, if it is not the default. A design may have other names in place of some:
     ``aliases``, each with the name it is for.
     """
 
@@ -106,9 +110,13 @@ class Choice(Parameter):
             raise self.refuse(name, value)
         return value
 
+    def named(self, value: Any) -> Any:
+        """Return the value, or what it is an alias of."""
+        return dict(self.aliases).get(value, value) if isinstance(value, str) else value
+
     def parse(self, name: str, text: str) -> str:
         """Return the text, or what it is an alias of."""
-        text = dict(self.aliases).get(text, text)
+        text = self.named(text)
         self.check(name, text)
         return text
 

@@ -362,11 +362,11 @@ class Design:
         if self.name not in CATALOG:
             raise nearest(self.name, CATALOG, "design")
         kinds = self.entry.parameters
+        given = {}
         for name, value in self.parameters.items():
             if name not in kinds:
                 raise nearest(name, kinds, f"parameter of {self.name}")
-            kinds[name].check(name, value)
-        given = self.parameters
+            given[name] = kinds[name].check(name, kinds[name].named(value))
         complete = {name: given.get(name, kind.default) for name, kind in kinds.items()}
         object.__setattr__(self, "parameters", complete)
         self.spec  # noqa: B018  (a spec may refuse a combination)

@@ -6,7 +6,7 @@ from amaranth import Module
 from amaranth.back import rtlil  # type: ignore[attr-defined]
 from amaranth.lib import wiring
 
-from hw.catalog import Design
+from carrysave import Design
 from hw.emit import yosys
 from hw.emit.instance import DesignInstance
 
@@ -36,9 +36,9 @@ class Parent(wiring.Component):
 
 
 def test_block_connects_every_port_of_the_verilog(tmp_path: Path) -> None:
-    design = Design("systolic_os", {"m": 2, "n": 2})
+    design = Design("systolic_os", m=2, n=2)
     platform = Platform()
-    parent = Parent(DesignInstance(design))
+    parent = Parent(design.as_component())
     (tmp_path / "parent.il").write_text(rtlil.convert(parent, platform=platform, emit_src=False))
     assert list(platform.files) == [f"{design.module}.v"]
     (tmp_path / "block.v").write_text(platform.files[f"{design.module}.v"])

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from carrysave.deprecation import former_attribute
 from hw import catalog
 from hw.unknown import nearest
+
+if TYPE_CHECKING:
+    from hw.emit.instance import DesignInstance
 
 __all__ = ["ExplicitDesign", "check_once"]
 
@@ -61,6 +64,23 @@ class ExplicitDesign(catalog.Design):
         design = type(self)(self.name, chosen, **values)
         design._set_explicit(self.explicit)
         return design
+
+    def as_component(self) -> "DesignInstance":
+        """Return its Verilog as a component of Amaranth, for a design of yours.
+
+        Returns
+        -------
+        A component with the streams of the design, in the domain ``sync``. Amaranth's platforms add
+        the Verilog file by themselves; its own simulator cannot simulate it.
+
+        Raises
+        ------
+        ValueError
+            A design of two clocks.
+        """
+        from hw.emit.instance import DesignInstance
+
+        return DesignInstance(self)
 
     def _set_explicit(self, names: Any) -> None:
         object.__setattr__(self, "explicit", frozenset(names))

@@ -223,3 +223,17 @@ def test_what_cannot_be_multiplied_is_refused(
         with pytest.raises((ValueError, TypeError), match=says):
             getattr(carrysave.Design(name), action)(a, b, **more)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("inside", [{}, {"engine": "systolic_os(m=4,n=4)"}])
+def test_names_of_devices_stand_for_their_family(inside: dict[str, str]) -> None:
+    name = "coprocessor" if inside else "systolic_os"
+    by_device, by_family = (
+        carrysave.Design(name, inside, target=target) for target in ("artix7", "xilinx7")
+    )
+    assert by_device == by_family
+    assert by_device.module == by_family.module
+    with pytest.raises(ValueError, match=r"one of generic, .*, not 'artix6'"):
+        carrysave.Design(name, inside, target="artix6")
+    with pytest.raises(TypeError, match="target must be one of"):
+        carrysave.Design(name, inside, target=["artix7"])

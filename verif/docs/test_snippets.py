@@ -28,12 +28,11 @@ PAGES = [
 ]
 NEEDS = {
     "a board", "a browser, and ends by Ctrl-C", "a checkout", "a cluster", "a fresh machine",
-    "a network service", "a tool of its reader", "half an hour", "results of its reader",
+    "a network service", "half an hour", "results of its reader",
 }  # fmt: skip
 """What tests have not."""
 PROGRAMS = {
-    ".", "cp", "fusesoc", "iverilog", "ls", "mkdir", "nextpnr-ecp5", "openFPGALoader", "python",
-    "python3", "quartus_sh", "vivado", "vvp", "yosys",
+    ".", "cp", "fusesoc", "iverilog", "ls", "mkdir", "openFPGALoader", "python", "python3", "vvp",
 }  # fmt: skip
 """Other commands of pages."""
 
