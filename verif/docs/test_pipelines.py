@@ -4,6 +4,7 @@ import copy
 import json
 import re
 import shlex
+import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -136,6 +137,66 @@ def test_templates_call_commands_that_there_are(path: Path) -> None:
     words = ["regress", "--shards", "1/2"]
     with pytest.raises(CycloptsError, match="--shards"):
         command_line(words).parse_args(words, exit_on_error=False, print_error=False)
+
+
+def installing(path: Path) -> list[tuple[list[dict[str, Any]], str]]:
+    """Return the scripts that install, and the steps before them."""
+    found = load(path)
+    if path in GITLAB:  # it checks out by itself
+        return [([{"uses": "actions/checkout@v4"}], "\n".join(found["default"]["before_script"]))]
+    scripts = []
+    for job in found["jobs"].values():
+        for place, step in enumerate(job["steps"]):
+            if step.get("name") == "Install":
+                scripts.append((job["steps"][:place], step["run"]))
+    return scripts
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=name)
+def test_templates_install_a_wheel_of_a_folder_or_an_address(path: Path, tmp_path: Path) -> None:
+    """A script's own words, with stand-ins for what it calls, in a repository with a wheel."""
+    wheel = "wheels/carrysave-0.1.0-py3-none-any.whl"
+    for program in ("bin/apt-get", "bin/python3", "opt/carrysave/bin/pip", wheel):
+        file = tmp_path / program
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'#!/bin/sh\necho {file.name} "$@" >> calls\n')
+        file.chmod(0o755)
+    known = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "GITHUB_PATH": str(tmp_path / "path")}
+    scripts = installing(path)
+    assert len(scripts) == (1 if path in GITLAB else 3)
+    for before, script in scripts:
+        assert {"uses": "actions/checkout@v4"} in before
+        for given in ({}, {"CARRYSAVE": "git+https://host/carrysave.git"}):
+            (tmp_path / "calls").unlink(missing_ok=True)
+            subprocess.run(
+                ["sh", "-e", "-c", script.replace("/opt/", f"{tmp_path}/opt/")],
+                env=known | variables(path) | given,
+                cwd=tmp_path,
+                check=True,
+            )
+            calls = (tmp_path / "calls").read_text().splitlines()
+            assert f"pip install -q {given.get('CARRYSAVE', wheel)}" in calls
+            (packages,) = (call.split()[5:] for call in calls if " install -y" in call)
+            assert {"ca-certificates", "git", "g++", "make"} <= set(packages)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=name)
+def test_caches_have_keys_of_wheel_and_pipeline(path: Path) -> None:
+    job = load(path)["jobs" if path in GITHUB else "regress"]
+    if path in GITHUB:
+        (step,) = (one for one in job["regress"]["steps"] if one.get("uses") == "actions/cache@v4")
+        kept, key = [step["with"]["path"]], step["with"]["key"]
+        assert "," not in re.sub(r"\$\{\{.*?\}\}", "", key), "GitHub refuses it"
+        assert "matrix.shard" in key
+        used = next(
+            one["env"] for one in job["regress"]["steps"] if one.get("name") == "Run a shard"
+        )
+    else:
+        kept, key, used = job["cache"]["paths"], str(job["cache"]["key"]), job["variables"]
+        assert "$CI_NODE_INDEX" in key
+    assert kept == [used["CARRYSAVE_CACHE"]]
+    assert "wheels/*.whl" in key
+    assert ".yml" in key
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=name)
