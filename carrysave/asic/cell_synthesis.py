@@ -199,11 +199,11 @@ class CellSynthesis:
                 return search.brief(), None
             if not self.options.sweeps:
                 return search.single(self.recipe), None
-            best = search.sweep()
-            if (trials := self.options.search_recipes) is None:
+            best, asked = search.sweep(), self.options
+            if asked.search_recipes is None:
                 return best, None
-            near = nearest(self.design, self.library, self.options.objective, self.options.nearest)
-            more = search_recipes(search, trials, seed=self.options.recipe_seed or 0, near=near)
+            near = nearest(self.design, self.library, asked.objective, asked.neighbours)
+            more = search_recipes(search, asked.search_recipes, asked.recipe_seed or 0, near)
             return search.best(), more
 
     def _measure(

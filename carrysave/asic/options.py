@@ -87,7 +87,8 @@ class SynthesisOptions(SearchOptions):
     search_recipes : after a sweep, which this asks for too, try this many recipes of ABC's
         passes, see :func:`carrysave.asic.recipe_search.search_recipes`.
     neighbours : of `search_recipes`, begin with the recipes that are stored for so many designs,
-        those most like this one: 3 by default, 0 for none.
+        those most like this one, whatever they are. By default for three at most, of this design
+        with other parameters.
     recipe_seed : of `search_recipes`, 0 by default.
     place : on a cell library, place the result, repair it and measure it with its wires, too;
         with a sweep the best few, of which the best so placed is the result. On FPGAs, False:
@@ -133,11 +134,6 @@ class SynthesisOptions(SearchOptions):
     def sweeps(self) -> bool:
         """Whether there is a search over recipes, periods and hierarchies."""
         return self.sweep or self.search_recipes is not None
-
-    @property
-    def nearest(self) -> int:
-        """Number of designs whose recipes a search begins with."""
-        return 3 if self.neighbours is None else self.neighbours
 
     @property
     def takes_stored(self) -> bool:

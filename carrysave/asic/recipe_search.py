@@ -34,7 +34,6 @@ _KNOWN = {
 def search_recipes(
     search: Search,
     trials: int,
-    *,
     seed: int = 0,
     near: Sequence[tuple[float, StoredRecipe]] = (),
 ) -> dict[str, Any]:

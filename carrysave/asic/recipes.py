@@ -6,7 +6,6 @@ of both is used. Figures are never taken from there: they are measured in each r
 """
 
 import json
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -17,18 +16,16 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from hw.catalog import Design
 
-__all__ = [
-    "PROJECT", "USER", "StoredRecipe", "distance", "dump", "load", "nearest", "of_search", "store",
-    "stored",
-]  # fmt: skip
+__all__ = ["PROJECT", "USER", "StoredRecipe", "distance", "dump", "load", "nearest", "of_search"]
+__all__ += ["store", "stored"]
 
 _NAME = "recipes.json"
 PROJECT, USER = "the project", "your cache"
 """Where recipes are stored."""
 
 
-_FOREIGN, _ALONE = 3.0, 0.25
-"""How far a design of another name or library is, and a parameter that the other lacks."""
+_NEAREST, _FOREIGN, _ALONE = 3, 3.0, 0.25
+"""How many are taken; how far another name or library is, and a parameter that the other lacks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +121,14 @@ def stored(
 
 
 def nearest(
-    design: Design | None, library: Library, objective: str, count: int
+    design: Design | None, library: Library, objective: str, count: int | None = None
 ) -> list[tuple[float, StoredRecipe]]:
     """Return stored recipes of the designs most like one, nearest first, and how far these are.
 
     One for each design and library, of the project and the user's cache; those of the fixed list
-    are left out, for a sweep tries them all. None of what is no design of the catalogue.
+    are left out, for a sweep tries them all. None of what is no design of the catalogue. By default
+    three at most, of the same design and library with other parameters: recipes of others gained
+    nothing where that was measured.
     """
     if design is None:
         return []
@@ -144,14 +143,16 @@ def nearest(
         (distance(whole, one.design) + _FOREIGN * (one.library_sha256 != library.sha), one)
         for one in best.values()
     ]
+    if count is None:
+        count, ranked = _NEAREST, [each for each in ranked if each[0] < _FOREIGN]
     return sorted(ranked, key=lambda each: each[0])[:count]
 
 
 def distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
     """Return how unlike two designs are, each its name and all its parameters.
 
-    Numbers differ by the logarithm to base 2 of what is between them, words by 1, and a parameter
-    that one has alone counts a quarter.
+    Numbers differ by what the greater is more, as a share, words by 1, and a parameter that one has
+    alone counts a quarter.
     """
     far = 0.0
     for name in sorted(one.keys() | other.keys()):
@@ -160,7 +161,8 @@ def distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
         elif name == "design":
             far += 0.0 if one[name] == other[name] else _FOREIGN
         elif isinstance(one[name], (int, float)) and isinstance(other[name], (int, float)):
-            far += abs(math.log2((1 + abs(one[name])) / (1 + abs(other[name]))))
+            pair = abs(one[name]), abs(other[name])
+            far += (1 + max(pair)) / (1 + min(pair)) - 1
         else:
             far += float(one[name] != other[name])
     return far

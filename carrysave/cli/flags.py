@@ -165,7 +165,7 @@ class SynthesisFlags(SearchFlags, SynthesisOptions):
         int | None,
         Parameter(
             help="A search of recipes begins with those that are stored for so many designs, most"
-            " like this one. [default: 3]"
+            " like this one. [default: 3 at most, of the same design with other parameters]"
         ),
     ]
     recipe_seed: Annotated[int | None, Parameter(help="Seed of a search of recipes. [default: 0]")]

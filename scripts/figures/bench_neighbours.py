@@ -66,12 +66,14 @@ def alone(design: Design, seeds: int, trials: int, steps: Steps) -> list[dict[st
     return done
 
 
-def together(design: Design, seeds: int, trials: int, steps: Steps) -> list[dict[str, Any]]:
-    """Search with what is stored for the others, but for builds that are this design's, too."""
+def together(
+    design: Design, others: list[Design], seeds: int, trials: int, steps: Steps
+) -> list[dict[str, Any]]:
+    """Search with what is stored for others, but for builds that are this design's, too."""
     same = {file.name for file in (SHELF / design.module).iterdir()}
-    others = [
+    files = [
         file
-        for other in DESIGNS
+        for other in others
         if other is not design
         for file in (SHELF / other.module).iterdir()
         if file.name not in same
@@ -80,7 +82,7 @@ def together(design: Design, seeds: int, trials: int, steps: Steps) -> list[dict
     for seed in range(seeds):
         shutil.rmtree(STORED, ignore_errors=True)
         STORED.mkdir()
-        for file in others:
+        for file in files:
             shutil.copy(file, STORED)
         done.append(searched(design, seed, NEAREST, trials, steps))
     return done
@@ -112,6 +114,7 @@ def compared(
 def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="modules of designs; all if there are none")
     parser.add_argument("--trials", type=int, default=100, help="recipes of each search")
     parser.add_argument("--seeds", type=int, default=5, help="searches of each design")
     parser.add_argument("--jobs", type=int, help="how many at a time; a core each if absent")
@@ -119,14 +122,16 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     arguments = parser.parse_args()
     os.environ["CARRYSAVE_CACHE"] = str(FOLDER)
+    names = arguments.names or [one.module for one in DESIGNS]
+    designs = [one for one in DESIGNS if one.module in names]
     size = arguments.seeds, arguments.trials
     steps = Steps(Console(stderr=True))
     with steps, jobs.session(jobs.Options(jobs=arguments.jobs)):
-        steps.plan(2 * len(DESIGNS) * arguments.seeds)
-        before = [alone(design, *size, steps) for design in DESIGNS]
+        steps.plan(2 * len(designs) * arguments.seeds)
+        before = [alone(design, *size, steps) for design in designs]
         rows = [
-            compared(design, first, together(design, *size, steps), arguments.trials)
-            for design, first in zip(DESIGNS, before, strict=True)
+            compared(design, first, together(design, designs, *size, steps), arguments.trials)
+            for design, first in zip(designs, before, strict=True)
         ]
     if arguments.docs:
         write_table("neighbours", markdown(rows, COLUMNS))

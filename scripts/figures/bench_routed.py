@@ -22,6 +22,7 @@ DESIGNS: dict[str, tuple[str, dict[str, Any]]] = {
     "opt1": ("opt1", {}),
     "systolic_os 2 x 2": ("systolic_os", {"pe": "opt1", "m": 2, "n": 2}),
     "systolic_os 4 x 4": ("systolic_os", {"pe": "opt1", "m": 4, "n": 4}),
+    "systolic_os 8 x 8": ("systolic_os", {"pe": "opt1", "m": 8, "n": 8}),
 }
 COLUMNS = {
     "design": "{}",

@@ -72,7 +72,6 @@ TABLES = (
         line="bench_schedule.py --docs",
         other=("solver, s", "more to compile, s"),
     ),
-    Table(names=("dataflow",), line="bench_dataflow.py --docs"),
 )
 
 _LIBRARY = "a cell library, and hours"
@@ -85,7 +84,7 @@ LONG = {
         (
             *("figures osu018", "figures sky130", "energy sky130", "least energy sky130"),
             *("wires sky130", "sizes", "routed", "ternary", "recipes", "explore", "stages"),
-            "estimate",
+            *("estimate", "neighbours"),
         ),
         _LIBRARY,
     ),

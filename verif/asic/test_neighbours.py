@@ -46,7 +46,7 @@ def test_how_far_designs_are() -> None:
         for each in (("mac", {"a_width": 3}), ("mac", {"a_width": 7}), ("opt1", {"a_width": 3}))
     )
     assert distance(small, small) == 0
-    assert distance(small, wide) == distance(wide, small) == 1  # log2 of 8 / 4
+    assert distance(small, wide) == distance(wide, small) == 1  # 8 is as much again as 4
     booth = json.loads(Design("mac", {"a_width": 3, "encoding": "booth"}).key)
     assert distance(small, booth) == 1
     alone = len(small.keys() ^ other.keys())
@@ -69,6 +69,10 @@ def test_the_nearest_come_first(cache: Path) -> None:
     recipes.store(kept(Design("mac", {"a_width": 6}), library_sha256="0" * 64))
     far, one = nearest(asked, LIBRARY, "density", 9)[-1]
     assert (far, one.design["a_width"]) == (3, 6)
+    # Without a number, those of the same design and library alone.
+    recipes.store(kept(Design("opt1")))
+    assert [far < 3 for far, _ in nearest(asked, LIBRARY, "density", 9)].count(False) == 2
+    assert [one.design["a_width"] for _, one in nearest(asked, LIBRARY, "density")] == [5, 8, 4]
     # What the sweep tries is left out, and what was damaged.
     recipes.store(kept(asked, recipe="tree+amap+sizes@density"))
     for file in cache.iterdir():
@@ -91,10 +95,8 @@ class Asked:
 
     @staticmethod
     def point(recipe: str, size: float) -> dict[str, Any]:
-        return {
-            "recipe": recipe, "delay_target_ns": 0.001, "area_um2": size, "area_ge": size,
-            "period_ns": 2.0, "variant": 0,
-        }  # fmt: skip
+        facts = {"recipe": recipe, "delay_target_ns": 0.001, "period_ns": 2.0, "variant": 0}
+        return facts | {"area_um2": size}
 
     def best(self) -> dict[str, Any]:
         return min(self.points, key=self.cost)
@@ -142,9 +144,9 @@ def test_a_search_begins_with_neighbours(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [len(batch) for batch in search.asked] == [8, 8, 4]
     assert len(set(every)) == len(every) == said["trials"]
     assert len(rest) == 2
-    assert [(one["design"]["design"], one["distance"]) for one in said["neighbours"]] == [
-        ("mac", 1.5), ("opt1", 2.0), ("opt2", 2.5),
-    ]  # fmt: skip
+    names = [one["design"]["design"] for one in said["neighbours"]]
+    assert names == ["mac", "opt1", "opt2"]
+    assert [one["distance"] for one in said["neighbours"]] == [1.5, 2.0, 2.5]
     assert said["steps"] == [[0, 9.0], [8, 6.0], [20, 4.0]]
     other: Any = Asked()
     assert recipe_search.search_recipes(other, 20)["neighbours"] == []

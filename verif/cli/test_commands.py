@@ -148,21 +148,12 @@ def test_cli_generate_writes_the_same_bytes(run: Run, tmp_path: Path) -> None:
 
 
 def test_cli_generate_json(run: Run, tmp_path: Path) -> None:
-    outcome = run("generate", *SMALL, "--period", "2.5", "--outside", "0.25", "--json")
+    outcome = run("generate", *SMALL, "--period", "2.5", "--json")
     manifest = json.loads(outcome.out)
     assert manifest["module"] == MODULE
     assert manifest["parameters"]["accumulator_width"] == 6
     assert all((tmp_path / file).exists() for file in manifest["files"])
     assert "set period 2.5\n" in (tmp_path / "build" / f"{MODULE}.sdc").read_text()
-    assert "set outside 0.25\n" in (tmp_path / "build" / f"{MODULE}.sdc").read_text()
-
-
-@pytest.mark.parametrize("share", ["1", "-0.1", "nan"])
-def test_cli_generate_refuses_a_budget(run: Run, tmp_path: Path, share: str) -> None:
-    outcome = run("generate", *SMALL, "--outside", share)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert f"--outside must be 0 or more, and less than 1, not {share}" in outcome.err
-    assert not (tmp_path / "build").exists()
 
 
 def test_cli_config_yields_to_the_command_line(run: Run, tmp_path: Path) -> None:

@@ -26,14 +26,11 @@ PAGES = [
     + [path for room in ("docs", "packages") for path in sorted((ROOT / room).rglob("*.md"))]
     if blocks(path)
 ]
-NEEDS = {
-    "a board", "a browser, and ends by Ctrl-C", "a checkout", "a cluster", "a fresh machine",
-    "a network service", "half an hour", "results of its reader",
-}  # fmt: skip
+NEEDS = {"a board", "a checkout", "a cluster", "a fresh machine", "a network service"}
+NEEDS |= {"a browser, and ends by Ctrl-C", "half an hour", "results of its reader"}
 """What tests have not."""
-PROGRAMS = {
-    ".", "cp", "fusesoc", "iverilog", "ls", "mkdir", "openFPGALoader", "python", "python3", "vvp",
-}  # fmt: skip
+PROGRAMS = {".", "cp", "fusesoc", "iverilog", "ls", "mkdir", "openFPGALoader", "python", "python3"}
+PROGRAMS |= {"vvp"}
 """Other commands of pages."""
 
 

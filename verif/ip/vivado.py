@@ -7,7 +7,7 @@ of each IP the parameters, interfaces and pins that a program may name.
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,21 +61,19 @@ proc get_property {{name object}} {{ return [dict get {{{properties}}} $name] }}
 
 
 def calls_of(
-    program: Path, *arguments: str, commands: Iterable[str] = tuple(_COMMANDS), **properties: str
+    program: Path, *arguments: str, commands: Collection[str] = _COMMANDS, **properties: str
 ) -> tuple[list[Call], str]:
     """Run a program in OpenSTA's Tcl, in an interpreter that knows none of OpenSTA.
 
     Parameters
     ----------
     program, arguments : what would be its ``-source`` and its ``-tclargs``.
-    commands : those that its tool has; Vivado's for block designs.
-    properties : what ``get_property`` finds.
+    commands, properties : what its tool has, and what ``get_property`` finds.
 
     Returns
     -------
     Its calls of these commands, and its error, empty without one.
     """
-    commands = tuple(commands)
     known = {"PROGRESS": "100%", "OFFSET": "0xA0000000", **properties}
     prelude = _PRELUDE.format(
         commands=" ".join(commands),
@@ -90,13 +88,8 @@ if {{[catch {{$tcl eval {{source {{{program}}}}}}} text]}} {{ puts "error\\x1f$t
 """
     sta = shutil.which("sta")
     assert sta is not None
-    done = subprocess.run(
-        [sta, "-no_init", "-no_splash", "-exit", "/dev/stdin"],
-        input=text,
-        text=True,
-        capture_output=True,
-        check=True,
-    )
+    command = [sta, "-no_init", "-no_splash", "-exit", "/dev/stdin"]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=True)
     words = [line.rstrip("\x1f").split("\x1f") for line in done.stdout.splitlines()]
     calls = [call for call in words if call[0] in commands or call[0].startswith("get_bd_")]
     errors = [call[1] for call in words if call[0] == "error"]
