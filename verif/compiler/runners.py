@@ -34,6 +34,7 @@ __all__ = [
     "on_c",
     "on_driver",
     "on_golden",
+    "on_zeros",
     "on_system",
 ]
 
@@ -45,6 +46,12 @@ def on_golden(program: Program) -> tuple[np.ndarray, Runner]:
     memory = np.random.default_rng(0).integers(0, 256, program.image.end).astype(np.uint8)
     for address, data in program.image.parts.items():
         memory[address : address + len(data)] = np.frombuffer(data, np.uint8)
+    return memory, network.by_golden(program, memory)
+
+
+def on_zeros(program: Program) -> tuple[np.ndarray, Runner]:
+    """Return memory whose bytes that nobody writes are 0, as a block's, and the golden runner."""
+    memory = program.memory.copy()
     return memory, network.by_golden(program, memory)
 
 
