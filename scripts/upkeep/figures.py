@@ -65,6 +65,7 @@ TABLES = (
         noise=(_CYCLES, ("of dense / groups", _RATIO)),
     ),
     Table(names=("qwen3",), line="bench_qwen3.py --docs"),
+    Table(names=("dataflow",), line="bench_dataflow.py --docs"),
     Table(names=("packed_text",), line="bench_packed_text.py --docs"),
     Table(names=("attention_bytes",), line="attention_bytes.py --docs"),
     Table(
