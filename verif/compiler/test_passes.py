@@ -23,6 +23,7 @@ from verif.compiler.networks import SHAPE, attention, feature_maps, places
 from verif.compiler.programs import design
 from verif.compiler.random_graphs import random_model
 from verif.compiler.test_affine import lines
+from verif.compiler.test_experts import of_experts
 from verif.compiler.test_linear import between
 from verif.compiler.test_recurrent_program import inputs
 from verif.compiler.test_recurrent_program import network as recurrent
@@ -94,7 +95,7 @@ def test_operators_on_codes_are_those_of_onnxruntime() -> None:
 def test_each_pass_changes_a_model() -> None:
     """And what it makes computes the same.
 
-    Branches, and layers that become codes, are compared with onnxruntime: see their own tests.
+    Branches, experts, and layers that become codes, are compared with onnxruntime: see their tests.
     """
     changed = {"expand", "fold"}  # of the test before
     shape = (1, 5, 6, 7)
@@ -111,6 +112,7 @@ def test_each_pass_changes_a_model() -> None:
     network, x = projected(causal=1)
     changed |= check(Graph(network), {"x": x})
     changed |= {one.name for one, _, _ in changed_by(Graph(convolution(past="codes")))}
+    changed |= {one.name for one, _, _ in changed_by(Graph(of_experts(k=2)))}
     for network, given in (_branches(), (recurrent({}), inputs(0))):
         changed |= {one.name for one, _, _ in changed_by(sized(Graph(network), given))}
     # What onnxruntime runs instead has tests in verif/networks/test_fallback.py.
@@ -139,12 +141,12 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     arguments = ["compile", tmp_path / "model.onnx", "-p", "engine=systolic_os(m=4,n=4)"]
     done = run(*arguments, "--dump", tmp_path / "dump", "--stop-after", "products")
     assert done.code == 0, done.err
-    names = ["model", "expand", "fold", "attention", "states", "branches", "recurrent", "subgraphs"]
-    names += ["arg_max", "affine", "linear"]
+    names = ["model", "expand", "fold", "attention", "experts", "states", "branches", "recurrent"]
+    names += ["subgraphs", "arg_max", "affine", "linear"]
     names = [f"{at}-{name}" for at, name in enumerate([*names, "products"])]
     files = sorted(one.name for one in (tmp_path / "dump").iterdir())
     assert files == sorted(f"{name}.{end}" for name in names for end in ("txt", "svg"))
-    assert done.out == (tmp_path / "dump" / "11-products.txt").read_text()
+    assert done.out == (tmp_path / "dump" / "12-products.txt").read_text()
     lines = done.out.splitlines()
     assert lines[0] == "input   x  uint8 [2, 4, 6, 5]"
     assert lines[-1] == "output  y"
@@ -154,7 +156,7 @@ def test_dump(run: Run, tmp_path: Path) -> None:
     before = (tmp_path / "dump" / "0-model.txt").read_text().splitlines()
     assert len(before) == len(model.graph.node) + 2
     assert not any(line.startswith("block") for line in before)
-    drawn = ElementTree.parse(tmp_path / "dump" / "11-products.svg").getroot()
+    drawn = ElementTree.parse(tmp_path / "dump" / "12-products.svg").getroot()
     boxes = [one for one in drawn if one.tag.endswith("rect")]
     assert len(boxes) == len(lines)
     assert not (tmp_path / "compile").exists()
