@@ -54,6 +54,7 @@ def chosen(model: Model, program: Program, memory: np.ndarray) -> list[int]:
     return [int(memory[at : at + 4].view("<i4")[0]) for at in places]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kind", "changes", "target"),
     [
@@ -85,6 +86,7 @@ def test_program_is_the_decoder(
         _ = program.plan
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kind", "changes", "target"),
     [
