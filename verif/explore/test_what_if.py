@@ -224,6 +224,9 @@ def test_sliders_by_the_keyboard(
     assert status(browser) == "n must be 1..64 columns, not 99."
     assert box.get_attribute("aria-invalid") == "true"
     box.send_keys(Keys.CONTROL + "a")
+    box.send_keys("3.5")
+    assert status(browser) == "n must be 1..64 columns, not 3.5."
+    box.send_keys(Keys.CONTROL + "a")
     box.send_keys("4")
     assert browser.ask(f"{FORM}.dataset.state") == "inside"
     assert status(browser) == ""
